@@ -1,0 +1,175 @@
+//! Message properties: the `bq-*` names, and the projection of an envelope onto them.
+//!
+//! Properties that are not ours, or not even UTF-8, are carried on byte for byte.
+
+use std::fmt;
+
+use bytes::Bytes;
+
+use crate::envelope::{Envelope, Warning};
+use crate::urn::is_blank;
+
+/// The URN; routes a delivery before the body's own identity does.
+pub const JOB: &str = "bq-job";
+/// The correlation id.
+pub const TRACE_ID: &str = "bq-trace-id";
+/// The message id.
+pub const MESSAGE_ID: &str = "bq-message-id";
+/// The version of the envelope's shape; anything but `1` stops a delivery before its body is read.
+pub const SCHEMA_VERSION: &str = "bq-schema-version";
+/// The producer's language tag.
+pub const SOURCE_LANG: &str = "bq-source-lang";
+/// Failed tries so far; counts before the body's own number.
+pub const ATTEMPTS: &str = "bq-attempts";
+/// The delay that the producer asked for, in milliseconds.
+pub const DELAY: &str = "bq-delay";
+/// Why a message is in the dead-letter topic in the form in which it was received.
+pub const DEAD_LETTER_REASON: &str = "bq-dead-letter-reason";
+
+/// Every name above.
+pub(crate) const NAMES: [&str; 8] = [
+    JOB,
+    TRACE_ID,
+    MESSAGE_ID,
+    SCHEMA_VERSION,
+    SOURCE_LANG,
+    ATTEMPTS,
+    DELAY,
+    DEAD_LETTER_REASON,
+];
+
+/// The properties of a message, in their order.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Properties {
+    pairs: Vec<(Bytes, Bytes)>,
+}
+
+impl Properties {
+    /// No properties.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Properties as they arrived: duplicates and bytes that are not text included.
+    #[must_use]
+    pub fn from_pairs(pairs: Vec<(Bytes, Bytes)>) -> Self {
+        Self { pairs }
+    }
+
+    /// What the binding projects from an envelope when it is published, without the delay.
+    #[must_use]
+    pub fn project(envelope: &Envelope) -> Self {
+        let mut properties = Self {
+            pairs: Vec::with_capacity(6),
+        };
+        properties.fill(envelope);
+        properties.set(ATTEMPTS, digits(envelope.attempts()));
+        properties
+    }
+
+    /// The value under `name`; the last one when there are several.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&[u8]> {
+        let (_, value) = self
+            .pairs
+            .iter()
+            .rev()
+            .find(|(key, _)| **key == *name.as_bytes())?;
+        Some(value)
+    }
+
+    /// The value under `name` as text; bytes that are not UTF-8 count as absent.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
+        std::str::from_utf8(self.get(name)?).ok()
+    }
+
+    /// Puts a value under `key`: in the place of the first that is there, and of all others.
+    pub fn set(&mut self, key: impl Into<Bytes>, value: impl Into<Bytes>) {
+        let (key, value) = (key.into(), value.into());
+        let Some(first) = self.pairs.iter().position(|(other, _)| *other == key) else {
+            self.pairs.push((key, value));
+            return;
+        };
+        self.pairs[first].1 = value;
+        let mut index = 0;
+        self.pairs.retain(|(other, _)| {
+            index += 1;
+            index <= first + 1 || *other != key
+        });
+    }
+
+    /// The pairs in their order.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.pairs.iter().map(|(key, value)| (&**key, &**value))
+    }
+
+    /// The pairs in their order, to be sent.
+    #[must_use]
+    pub fn into_pairs(self) -> Vec<(Bytes, Bytes)> {
+        self.pairs
+    }
+
+    /// How many pairs there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// True when there is no pair.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// One warning for every property of ours that is not UTF-8 and therefore counts as absent.
+    pub fn warnings(&self) -> impl Iterator<Item = Warning> {
+        let unreadable = |name: &&str| {
+            self.get(name)
+                .is_some_and(|value| std::str::from_utf8(value).is_err())
+        };
+        NAMES.into_iter().filter(unreadable).map(Warning::property)
+    }
+
+    /// Fills what is absent or blank from the envelope, the attempts excepted: a re-publish is a
+    /// produce, and producers project.
+    pub(crate) fn fill(&mut self, envelope: &Envelope) {
+        let meta = envelope.meta();
+        let version = meta.schema_version().map(digits).unwrap_or_default();
+        let projected = [
+            (JOB, envelope.job().as_bytes()),
+            (TRACE_ID, envelope.trace_id().as_bytes()),
+            (MESSAGE_ID, meta.id().as_bytes()),
+            (SCHEMA_VERSION, &version),
+            (SOURCE_LANG, meta.lang().as_bytes()),
+        ];
+        for (name, value) in projected {
+            let absent = self.text(name).is_none_or(|text| is_blank(text.as_bytes()));
+            if absent && !value.is_empty() {
+                self.set(name, value.to_vec());
+            }
+        }
+    }
+}
+
+/// A number as text. Nearly every message has the version 1 and no attempts.
+fn digits(value: i64) -> Bytes {
+    match value {
+        0 => Bytes::from_static(b"0"),
+        1 => Bytes::from_static(b"1"),
+        _ => value.to_string().into(),
+    }
+}
+
+impl fmt::Debug for Properties {
+    /// Names only: values may be personal.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.pairs.iter().map(|(key, _)| key))
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;
