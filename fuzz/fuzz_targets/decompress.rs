@@ -1,0 +1,7 @@
+//! Any bytes as a compressed payload of any size.
+#![no_main]
+
+#[path = "../../crates/pulsar-wire/tests/checks/mod.rs"]
+mod checks;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| checks::decompression(input));
