@@ -1,0 +1,56 @@
+//! An asynchronous client for Apache Pulsar on tokio.
+//!
+//! Built for workers that must not lose messages: sends end with the broker's receipt,
+//! acknowledgements with its confirmation, members of a batch are settled one by one, an entry
+//! that cannot be decoded is a delivery like any other, and a lost connection is a pause, not an
+//! end.
+//!
+//! ```no_run
+//! # async fn demo() -> Result<(), pulsar_tokio::Error> {
+//! use pulsar_tokio::{Client, NewMessage, SubscriptionType};
+//!
+//! let client = Client::new("pulsar://localhost:6650")?;
+//! let producer = client.producer("orders").open().await?;
+//! let stored = producer.send(NewMessage::new("hello").property("lang", "rust")).await?;
+//! println!("stored as {:?}", stored.id);
+//!
+//! let consumer = client.consumer("orders", "billing").subscription_type(SubscriptionType::Shared).open().await?;
+//! let message = consumer.receive().await?;
+//! consumer.ack(message.ticket).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | `session` | the protocol's state as machines: frames and time in, frames and results out |
+//! | `link`, `pool`, `lookup` | one socket and its two tasks; all sockets; who serves a topic |
+//! | `endpoint` | the task that brings a producer or consumer to its broker, and back |
+//! | [`Producer`], [`Consumer`], [`Client`] | what users hold |
+//!
+//! Not there yet, and refused by name: TLS, authentication, several hosts in a service URL,
+//! topic patterns, seek, chunked messages.
+
+mod client;
+mod consumer;
+mod endpoint;
+mod error;
+mod link;
+mod lookup;
+mod message;
+mod pool;
+mod producer;
+mod service_url;
+mod session;
+mod topic;
+
+pub use client::{Client, ClientBuilder};
+pub use consumer::{
+    Ack, BrokerStats, Consumer, ConsumerBuilder, ConsumerStats, InitialPosition, SubscriptionType,
+};
+pub use endpoint::Health;
+pub use error::{Error, ErrorKind};
+pub use message::{Key, Message, MessageId, NewMessage, Payload, Stored, Ticket, Undecodable};
+pub use producer::{Full, Producer, ProducerBuilder, Receipt};
+pub use pulsar_wire::ServerError;
+pub use topic::TopicName;

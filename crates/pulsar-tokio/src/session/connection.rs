@@ -1,0 +1,311 @@
+//! One connection: the handshake, the numbers of requests and who waits for their answers, and
+//! whether the other side is still alive.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use pulsar_wire::proto::{CommandConnect, CommandConnected, CommandPong, FeatureFlags};
+use pulsar_wire::{Command, DEFAULT_MAX_MESSAGE_SIZE, PROTOCOL_VERSION, ServerError};
+
+use crate::error::{Error, ErrorKind};
+
+/// The numbers of one connection's requests. All kinds of requests share them, and none comes twice.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RequestIds(Arc<AtomicU64>);
+
+impl RequestIds {
+    pub(crate) fn next(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// The state of one connection; `W` is what waits for the answer to a request.
+#[derive(Debug)]
+pub(crate) struct Connection<W> {
+    phase: Phase,
+    ids: RequestIds,
+    waiting: HashMap<u64, W>,
+    keep_alive: Duration,
+    last_heard: Instant,
+    pinged: bool,
+    max_message_size: usize,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Phase {
+    Handshake,
+    Up,
+    Down,
+}
+
+/// Where an incoming command belongs.
+#[derive(Debug)]
+pub(crate) enum Incoming<W> {
+    /// The handshake is over.
+    Up,
+    /// Send this back.
+    Reply(Command),
+    /// The answer to a request.
+    Answer(W, Command),
+    /// A command for a producer or a consumer on this connection.
+    Session(Command),
+    /// Nobody waits for it.
+    Nothing,
+}
+
+/// What the clock asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Life {
+    Fine,
+    Ping,
+    Dead,
+}
+
+impl<W> Connection<W> {
+    pub(crate) fn new(now: Instant, keep_alive: Duration) -> Self {
+        Self {
+            phase: Phase::Handshake,
+            ids: RequestIds::default(),
+            waiting: HashMap::new(),
+            keep_alive,
+            last_heard: now,
+            pinged: false,
+            max_message_size: DEFAULT_MAX_MESSAGE_SIZE,
+        }
+    }
+
+    /// The command that begins the handshake. `proxy_to` names the broker behind a proxy.
+    pub(crate) fn connect(proxy_to: Option<String>) -> Command {
+        Command::Connect(Box::new(CommandConnect {
+            client_version: concat!("pulsar-tokio-", env!("CARGO_PKG_VERSION")).to_owned(),
+            protocol_version: Some(PROTOCOL_VERSION),
+            proxy_to_broker_url: proxy_to,
+            feature_flags: Some(FeatureFlags {
+                supports_auth_refresh: Some(true),
+                ..FeatureFlags::default()
+            }),
+            ..CommandConnect::default()
+        }))
+    }
+
+    /// A number for a request whose answer `waiter` gets. Numbers are never used twice.
+    pub(crate) fn request(&mut self, waiter: W) -> u64 {
+        let id = self.ids.next();
+        self.waiting.insert(id, waiter);
+        id
+    }
+
+    /// The numbers of this connection, for requests whose answers find their way by themselves.
+    pub(crate) fn ids(&self) -> RequestIds {
+        self.ids.clone()
+    }
+
+    /// Nobody waits for this answer any more; who did is handed back.
+    pub(crate) fn forget(&mut self, request_id: u64) -> Option<W> {
+        self.waiting.remove(&request_id)
+    }
+
+    /// Any byte is a sign of life, also one that belongs to half a frame.
+    pub(crate) fn heard(&mut self, now: Instant) {
+        self.last_heard = now;
+        self.pinged = false;
+    }
+
+    /// # Errors
+    ///
+    /// The connection has to end: the broker refused the handshake or broke the protocol.
+    pub(crate) fn receive(&mut self, command: Command) -> Result<Incoming<W>, Error> {
+        match (&self.phase, command) {
+            (_, Command::Ping(_)) => Ok(Incoming::Reply(Command::Pong(CommandPong {}))),
+            (_, Command::Pong(_)) => Ok(Incoming::Nothing),
+            (Phase::Handshake, Command::Connected(connected)) => {
+                self.connected(&connected);
+                Ok(Incoming::Up)
+            }
+            (Phase::Handshake, Command::Error(error)) => Err(Error::refused(
+                ServerError::from_i32(error.error),
+                &error.message,
+                "connect",
+            )),
+            (Phase::Handshake, Command::AuthChallenge(_)) => Err(Error::new(
+                ErrorKind::Unsupported,
+                "the broker asks for authentication, which this version does not speak yet",
+            )),
+            (Phase::Handshake, other) => Err(Error::new(
+                ErrorKind::ConnectionLost,
+                format!(
+                    "the broker answered the handshake with {}, expected CONNECTED",
+                    other.name()
+                ),
+            )),
+            (Phase::Up, command) => Ok(self.route(command)),
+            (Phase::Down, _) => Ok(Incoming::Nothing),
+        }
+    }
+
+    fn route(&mut self, command: Command) -> Incoming<W> {
+        // Acknowledgement answers carry the consumer's number and are by far the most frequent:
+        // they go straight there.
+        if matches!(command, Command::AckResponse(_)) {
+            return Incoming::Session(command);
+        }
+        let is_answer = matches!(
+            command,
+            Command::Success(_)
+                | Command::Error(_)
+                | Command::ProducerSuccess(_)
+                | Command::LookupTopicResponse(_)
+                | Command::PartitionMetadataResponse(_)
+                | Command::ConsumerStatsResponse(_)
+                | Command::GetLastMessageIdResponse(_)
+                | Command::GetTopicsOfNamespaceResponse(_)
+                | Command::GetSchemaResponse(_)
+                | Command::GetOrCreateSchemaResponse(_)
+        );
+        if !is_answer {
+            return Incoming::Session(command);
+        }
+        // A producer that waits for exclusive access is answered twice; only the second counts.
+        if let Command::ProducerSuccess(success) = &command
+            && success.producer_ready == Some(false)
+        {
+            return Incoming::Nothing;
+        }
+        match command.request_id().and_then(|id| self.waiting.remove(&id)) {
+            Some(waiter) => Incoming::Answer(waiter, command),
+            None => Incoming::Nothing,
+        }
+    }
+
+    fn connected(&mut self, connected: &CommandConnected) {
+        self.phase = Phase::Up;
+        if let Some(size) = connected
+            .max_message_size
+            .and_then(|size| usize::try_from(size).ok())
+            .filter(|size| *size > 0)
+        {
+            self.max_message_size = size;
+        }
+    }
+
+    /// When [`Connection::life`] wants to be asked again.
+    pub(crate) fn next_check(&self) -> Instant {
+        self.last_heard + self.keep_alive * if self.pinged { 2 } else { 1 }
+    }
+
+    /// Asks for a ping after one silent interval and gives up after the second.
+    pub(crate) fn life(&mut self, now: Instant) -> Life {
+        let silence = now.saturating_duration_since(self.last_heard);
+        if silence < self.keep_alive {
+            Life::Fine
+        } else if !self.pinged {
+            self.pinged = true;
+            Life::Ping
+        } else if silence < self.keep_alive * 2 {
+            Life::Fine
+        } else {
+            Life::Dead
+        }
+    }
+
+    pub(crate) fn max_message_size(&self) -> usize {
+        self.max_message_size
+    }
+
+    /// Ends the connection; whoever still waits gets told.
+    pub(crate) fn down(&mut self) -> Vec<W> {
+        self.phase = Phase::Down;
+        self.waiting.drain().map(|(_, waiter)| waiter).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pulsar_wire::proto::{CommandError, CommandPing, CommandSuccess};
+
+    use super::*;
+
+    const KEEP_ALIVE: Duration = Duration::from_secs(30);
+
+    fn up(now: Instant) -> Connection<&'static str> {
+        let mut connection = Connection::new(now, KEEP_ALIVE);
+        let connected = CommandConnected {
+            max_message_size: Some(1000),
+            ..CommandConnected::default()
+        };
+        assert!(matches!(
+            connection.receive(Command::Connected(connected)),
+            Ok(Incoming::Up)
+        ));
+        connection
+    }
+
+    fn success(request_id: u64) -> Command {
+        Command::Success(CommandSuccess {
+            request_id,
+            ..CommandSuccess::default()
+        })
+    }
+
+    #[test]
+    fn the_broker_says_how_large_a_message_may_be() {
+        assert_eq!(up(Instant::now()).max_message_size(), 1000);
+    }
+
+    #[test]
+    fn an_answer_goes_to_the_one_who_asked_and_only_once() {
+        let mut connection = up(Instant::now());
+        let first = connection.request("first");
+        let second = connection.request("second");
+        assert_ne!(first, second);
+        assert!(matches!(
+            connection.receive(success(second)),
+            Ok(Incoming::Answer("second", _))
+        ));
+        assert!(matches!(
+            connection.receive(success(second)),
+            Ok(Incoming::Nothing)
+        ));
+        assert_eq!(connection.down(), ["first"]);
+    }
+
+    #[test]
+    fn a_ping_is_answered_also_before_the_handshake() {
+        let mut connection = Connection::<()>::new(Instant::now(), KEEP_ALIVE);
+        let reply = connection.receive(Command::Ping(CommandPing {}));
+        assert!(matches!(reply, Ok(Incoming::Reply(Command::Pong(_)))));
+    }
+
+    #[test]
+    fn a_refused_handshake_is_an_error_with_the_brokers_words() {
+        let mut connection = Connection::<()>::new(Instant::now(), KEEP_ALIVE);
+        let refusal = CommandError {
+            message: "no entry".into(),
+            error: 10,
+            ..CommandError::default()
+        };
+        let error = connection.receive(Command::Error(refusal)).unwrap_err();
+        assert!(error.to_string().contains("no entry"));
+    }
+
+    #[test]
+    fn silence_is_answered_with_a_ping_and_then_with_the_end() {
+        let start = Instant::now();
+        let mut connection = up(start);
+        assert_eq!(connection.life(start + KEEP_ALIVE / 2), Life::Fine);
+        assert_eq!(connection.life(start + KEEP_ALIVE), Life::Ping);
+        assert_eq!(connection.life(start + KEEP_ALIVE * 3 / 2), Life::Fine);
+        assert_eq!(connection.life(start + KEEP_ALIVE * 2), Life::Dead);
+    }
+
+    #[test]
+    fn a_single_byte_is_a_sign_of_life() {
+        let start = Instant::now();
+        let mut connection = up(start);
+        assert_eq!(connection.life(start + KEEP_ALIVE), Life::Ping);
+        connection.heard(start + KEEP_ALIVE * 19 / 10);
+        assert_eq!(connection.life(start + KEEP_ALIVE * 2), Life::Fine);
+    }
+}

@@ -1,0 +1,18 @@
+//! The client against a real broker. One program, since each would link everything again.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by it; the lint's own exception does not know helpers"
+)]
+
+mod batches;
+mod cancelled;
+mod messages;
+mod outages;
+mod raw;
+mod refusals;
+mod sessions;
+mod settling;
+mod sizes;
+mod support;
+mod undecodable;
