@@ -1,0 +1,117 @@
+//! Where everything begins: the cluster, and what is opened on it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pulsar_tokio::{Client, ClientBuilder, Producer};
+
+use crate::Publisher;
+use crate::open_error::OpenError;
+use crate::sink::PulsarSink;
+use crate::subscription::Subscription;
+
+/// A Pulsar cluster. Cheap to clone; all clones share the connections.
+#[derive(Clone, Debug)]
+pub struct Pulsar {
+    client: Client,
+}
+
+/// Settings of [`Pulsar`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct PulsarBuilder {
+    client: ClientBuilder,
+}
+
+impl Pulsar {
+    /// The cluster at `url`, such as `pulsar://localhost:6650`. Nothing is dialled yet.
+    ///
+    /// # Errors
+    ///
+    /// The URL cannot be used; the error says what was expected.
+    pub fn new(url: &str) -> Result<Self, OpenError> {
+        Self::builder(url).build()
+    }
+
+    /// A cluster with settings of its own.
+    pub fn builder(url: &str) -> PulsarBuilder {
+        PulsarBuilder {
+            client: Client::builder(url),
+        }
+    }
+
+    /// The cluster of a client that is already there.
+    #[must_use]
+    pub fn from_client(client: Client) -> Self {
+        Self { client }
+    }
+
+    /// The client below.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Opens a publisher to `topic`, in any of Pulsar's forms.
+    ///
+    /// # Errors
+    ///
+    /// The broker cannot be reached or refuses.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes what it has opened.
+    pub async fn publisher(&self, topic: &str) -> Result<Publisher, OpenError> {
+        let producer = self
+            .producer(topic, None)
+            .await
+            .map_err(|error| cannot_publish(topic, error))?;
+        Ok(Publisher::new(PulsarSink::new(producer)))
+    }
+
+    /// Prepares to consume `topic` with the subscription of this name.
+    pub fn subscription(&self, topic: &str, name: &str) -> Subscription {
+        Subscription::new(self.clone(), topic, name)
+    }
+
+    /// Opens a producer that waits for room rather than failing, without batches: confirmed means stored.
+    pub(crate) async fn producer(
+        &self,
+        topic: &str,
+        initial_subscription: Option<&str>,
+    ) -> Result<Arc<Producer>, pulsar_tokio::Error> {
+        let mut builder = self.client.producer(topic);
+        if let Some(name) = initial_subscription {
+            builder = builder.initial_subscription(name);
+        }
+        builder.open().await.map(Arc::new)
+    }
+}
+
+fn cannot_publish(topic: &str, error: pulsar_tokio::Error) -> OpenError {
+    OpenError::pulsar(&format!("publish to {topic}"), error)
+}
+
+impl PulsarBuilder {
+    /// How long opening, looking up and other requests may take. Default 30 s.
+    pub fn operation_timeout(self, operation_timeout: Duration) -> Self {
+        let client = self
+            .client
+            .operation_timeout(operation_timeout)
+            .connect_timeout(operation_timeout.min(Duration::from_secs(10)));
+        Self { client }
+    }
+
+    /// The cluster.
+    ///
+    /// # Errors
+    ///
+    /// The URL cannot be used, or the timeout is zero.
+    pub fn build(self) -> Result<Pulsar, OpenError> {
+        let client = self
+            .client
+            .build()
+            .map_err(|error| OpenError::pulsar("use these settings", error))?;
+        Ok(Pulsar { client })
+    }
+}
