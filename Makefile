@@ -1,7 +1,7 @@
 # One line per task; `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-pulsar test test-pulsar test-profiles check fmt clippy docs deps deny features record msrv soak fuzz-smoke bench bench-smoke bench-brokers bench-brokers-smoke
+.PHONY: help demo demo-pulsar test test-pulsar test-profiles check fmt clippy docs deps deny features record msrv soak fuzz-smoke bench bench-smoke bench-peers bench-peers-smoke bench-brokers bench-brokers-smoke
 
 help: ## list the tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -64,6 +64,14 @@ bench: ## figures beside the bare client, written to bench/RESULTS.md
 
 bench-smoke: ## the same with few messages, written nowhere
 	scripts/with-pulsar cargo run --release --quiet --package bench -- --smoke
+
+bench-peers: ## ours beside the SDKs and clients of other languages, written to bench/RESULTS.md
+	@scripts/python-peer >/dev/null
+	scripts/with-pulsar cargo run --release --quiet --package bench -- peers
+
+bench-peers-smoke: ## the same with few messages, written nowhere
+	@scripts/python-peer >/dev/null
+	scripts/with-pulsar cargo run --release --quiet --package bench -- peers --smoke
 
 bench-brokers: ## the development broker beside Pulsar, written to bench/RESULTS.md
 	@scripts/python-peer >/dev/null

@@ -1,4 +1,4 @@
-//! `cargo run --release -p bench [-- [brokers] [--smoke]]`, with the broker in `PULSAR_URL` and `PULSAR_ADMIN_URL`.
+//! `cargo run --release -p bench [-- [brokers | peers] [--smoke]]`, with the broker in `PULSAR_URL` and `PULSAR_ADMIN_URL`.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use bench::meter::Sample;
 use bench::report::Report;
 use bench::work::{Bench, CASES};
-use bench::{Result, brokers, codec, results};
+use bench::{Result, brokers, codec, peers, results};
 use pulsar_testing::Broker;
 
 fn main() -> Result<()> {
@@ -17,7 +17,11 @@ fn main() -> Result<()> {
         ["--smoke"] => layers(true),
         ["brokers"] => brokers::run(false),
         ["brokers", "--smoke"] => brokers::run(true),
-        _ => Err("usage: bench [brokers] [--smoke]".into()),
+        ["peers"] => peers::run(false),
+        ["peers", "--smoke"] => peers::run(true),
+        // What `peers` starts for each of our own lines.
+        ["contender", who, task, url, topic, count] => peers::contend(who, task, url, topic, count),
+        _ => Err("usage: bench [brokers | peers] [--smoke]".into()),
     }
 }
 

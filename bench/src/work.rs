@@ -18,9 +18,9 @@ use tokio::time::timeout;
 use crate::Result;
 use crate::meter::{Meter, Sample};
 
-const URN: &str = "urn:babel:orders:created";
-const SUBSCRIPTION: &str = "bench";
-const UNCONFIRMED_ACKS: usize = 1_000;
+pub(crate) const URN: &str = "urn:babel:orders:created";
+pub(crate) const SUBSCRIPTION: &str = "bench";
+pub(crate) const UNCONFIRMED_ACKS: usize = 1_000;
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What is measured, once through the SDK and once through the bare client.
@@ -189,14 +189,14 @@ where
 }
 
 #[derive(Serialize)]
-struct Order {
+pub(crate) struct Order {
     order_id: u32,
     customer: &'static str,
     total: f64,
     note: &'static str,
 }
 
-const ORDER: Order = Order {
+pub(crate) const ORDER: Order = Order {
     order_id: 1042,
     customer: "customer-12",
     total: 119.5,

@@ -4,8 +4,8 @@ use pulsar_tokio::Client;
 use tokio::sync::Semaphore;
 
 use super::ours;
-use super::process::{DevBroker, Memory};
 use crate::Result;
+use crate::process::{DevBroker, Memory};
 
 pub(super) const BYTES: usize = 300;
 

@@ -2,30 +2,28 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `process` | `bqctl broker` as a process of its own; memory and CPU time of a process |
 //! | `ours` | publishing and consuming with `pulsar-tokio` |
-//! | `batches` | publishing batches, which `pulsar-tokio` does not put together yet |
 //! | `python` | the same with Pulsar's Python client, through `python.py` |
 //! | `memory` | what the development broker takes |
 //! | `report` | the tables, and what they say about the aims |
 
-mod batches;
 mod memory;
 mod ours;
-mod process;
 mod python;
 mod report;
 
-use std::time::Duration;
+pub(crate) use self::ours::block_on;
+
+use std::time::{Duration, Instant};
 
 use pulsar_testing::Broker;
 
-use self::process::{DevBroker, Process};
 use self::report::Report;
-use crate::{Result, results};
+use crate::process::{DevBroker, Process};
+use crate::protocol::{BATCH, Connection, Sample};
+use crate::{Result, process, results};
 
 const SUBSCRIPTION: &str = "bench";
-const BATCH: u32 = 100;
 const BYTES: usize = 256;
 const HEADING: &str = "The development broker beside Pulsar";
 
@@ -168,7 +166,7 @@ fn measure(side: &Side<'_>, real: &Broker, case: Case, load: Load) -> Result<Fig
     let count = case.messages / load.part;
     ours::make_subscription(side.url, &topic)?;
     let produce = half(side, count, || match case.client {
-        Client::Ours if case.batched => batches::produce(side.url, &topic, count),
+        Client::Ours if case.batched => produce_batches(side.url, &topic, count),
         Client::Ours => ours::produce(side.url, &topic, count),
         Client::Python => python::produce(side.url, &topic, count, case.batched),
     })?;
@@ -180,6 +178,19 @@ fn measure(side: &Side<'_>, real: &Broker, case: Case, load: Load) -> Result<Fig
         real.admin().delete(&topic, true);
     }
     Ok(Figures { produce, consume })
+}
+
+fn produce_batches(url: &str, topic: &str, count: u32) -> Result<Duration> {
+    let sample = Sample {
+        body: vec![b'x'; BYTES].into(),
+        properties: Vec::new(),
+    };
+    ours::block_on(async {
+        let mut connection = Connection::open(url, topic).await?;
+        let since = Instant::now();
+        connection.send_batches(count / BATCH, &sample).await?;
+        Ok(since.elapsed())
+    })
 }
 
 /// Runs `work`, which says how long it took by its own clock.

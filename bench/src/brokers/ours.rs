@@ -18,7 +18,7 @@ const UNCONFIRMED_ACKS: usize = 1_000;
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Runs it on this thread, within five minutes.
-pub(super) fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+pub(crate) fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;

@@ -3,8 +3,9 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::{BATCH, BYTES, SUBSCRIPTION};
+use super::{BYTES, SUBSCRIPTION};
 use crate::Result;
+use crate::protocol::BATCH;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/brokers/python.py");
 

@@ -6,10 +6,11 @@ use std::time::Duration;
 use pulsar_testing::Broker;
 
 use super::memory;
-use super::process::Memory;
-use super::{BATCH, BYTES, CASES, Case, Client, Figures, Half, Load, python};
+use super::{BYTES, CASES, Case, Client, Figures, Half, Load, python};
 use crate::Result;
 use crate::meter::median;
+use crate::process::Memory;
+use crate::protocol::BATCH;
 use crate::report::{machine, verdict};
 
 const START_AIM_MS: f64 = 100.0;

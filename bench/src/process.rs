@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::Result;
 
 /// Builds `bqctl` as users install it; gives its path.
-pub(super) fn build() -> Result<PathBuf> {
+pub(crate) fn build() -> Result<PathBuf> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let built = Command::new(cargo)
         .args(["build", "--release", "--quiet", "--package", "babelqueue-cli"])
@@ -23,14 +23,14 @@ pub(super) fn build() -> Result<PathBuf> {
 
 /// A running development broker; ends when this is dropped.
 #[derive(Debug)]
-pub(super) struct DevBroker {
+pub(crate) struct DevBroker {
     child: Child,
     url: String,
     started_in: Duration,
 }
 
 impl DevBroker {
-    pub(super) fn start(program: &Path) -> Result<Self> {
+    pub(crate) fn start(program: &Path) -> Result<Self> {
         let since = Instant::now();
         let mut child = Command::new(program)
             .args(["broker", "--port", "0"])
@@ -51,16 +51,16 @@ impl DevBroker {
         Ok(broker)
     }
 
-    pub(super) fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
     /// From the command to the first connection.
-    pub(super) fn started_in(&self) -> Duration {
+    pub(crate) fn started_in(&self) -> Duration {
         self.started_in
     }
 
-    pub(super) fn process(&self) -> Process {
+    pub(crate) fn process(&self) -> Process {
         Process(self.child.id())
     }
 }
@@ -74,7 +74,7 @@ impl Drop for DevBroker {
 }
 
 /// Host and port of a URL.
-pub(super) fn address(url: &str) -> Result<&str> {
+pub(crate) fn address(url: &str) -> Result<&str> {
     Ok(url
         .strip_prefix("pulsar://")
         .ok_or_else(|| format!("'{url}' is not a broker's URL"))?)
@@ -82,18 +82,23 @@ pub(super) fn address(url: &str) -> Result<&str> {
 
 /// A process on this machine.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Process(u32);
+pub(crate) struct Process(u32);
 
 /// Memory of a process in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Memory {
-    pub(super) now: u64,
-    pub(super) peak: u64,
+pub(crate) struct Memory {
+    pub(crate) now: u64,
+    pub(crate) peak: u64,
 }
 
 impl Process {
+    /// This one.
+    pub(crate) fn own() -> Self {
+        Self(std::process::id())
+    }
+
     /// Who listens on the port of this URL, if that can be seen from here.
-    pub(super) fn listening(url: &str) -> Option<Self> {
+    pub(crate) fn listening(url: &str) -> Option<Self> {
         let (_, port) = address(url).ok()?.rsplit_once(':')?;
         let port = format!(":{:04X}", port.parse::<u16>().ok()?);
         let socket = ["/proc/net/tcp", "/proc/net/tcp6"].iter().find_map(|table| {
@@ -114,7 +119,7 @@ impl Process {
     }
 
     /// CPU time so far of the threads that it has now, user and system.
-    pub(super) fn cpu(self) -> Result<Duration> {
+    pub(crate) fn cpu(self) -> Result<Duration> {
         let mut sum = Duration::ZERO;
         for task in fs::read_dir(format!("/proc/{}/task", self.0))? {
             // Another thread may end meanwhile.
@@ -127,7 +132,7 @@ impl Process {
         Ok(sum)
     }
 
-    pub(super) fn memory(self) -> Result<Memory> {
+    pub(crate) fn memory(self) -> Result<Memory> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.0))?;
         let bytes = |name: &str| -> Result<u64> {
             let line = status.lines().find_map(|line| line.strip_prefix(name));

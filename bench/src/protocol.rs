@@ -1,40 +1,42 @@
-//! Publishing batches in frames: `pulsar-tokio` sends each message alone.
+//! Publishing in frames, without a client: batches of one size for every consumer, and the least that a send can take.
 
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use pulsar_wire::batch::BatchBuilder;
 use pulsar_wire::proto::{
-    CommandConnect, CommandLookupTopic, CommandProducer, CommandSend, MessageMetadata, SingleMessageMetadata,
+    CommandConnect, CommandLookupTopic, CommandProducer, CommandSend, KeyValue, MessageMetadata,
+    SingleMessageMetadata,
 };
 use pulsar_wire::{Command, FrameDecoder, PROTOCOL_VERSION, encode_frame, encode_send};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::process::address;
-use super::{BATCH, BYTES, ours};
 use crate::Result;
+use crate::process::address;
 
 /// How many batches may be on their way.
 const IN_FLIGHT: u32 = 50;
 
-pub(super) fn produce(url: &str, topic: &str, count: u32) -> Result<Duration> {
-    ours::block_on(async {
-        let mut connection = Connection::open(url, topic).await?;
-        let since = Instant::now();
-        connection.publish(count / BATCH).await?;
-        Ok(since.elapsed())
-    })
+/// How many messages a batch holds.
+pub(crate) const BATCH: u32 = 100;
+
+/// A message as it is sent again and again.
+#[derive(Clone, Debug)]
+pub(crate) struct Sample {
+    pub(crate) body: Bytes,
+    pub(crate) properties: Vec<KeyValue>,
 }
 
-struct Connection {
+/// A producer that knows the protocol and nothing else.
+pub(crate) struct Connection {
     socket: TcpStream,
     input: BytesMut,
     decoder: FrameDecoder,
 }
 
 impl Connection {
-    async fn open(url: &str, topic: &str) -> Result<Self> {
+    pub(crate) async fn open(url: &str, topic: &str) -> Result<Self> {
         let socket = TcpStream::connect(address(url)?).await?;
         socket.set_nodelay(true)?;
         let mut connection = Self {
@@ -71,18 +73,35 @@ impl Connection {
         self.is_answered(answer).await
     }
 
-    async fn publish(&mut self, batches: u32) -> Result<()> {
-        let body = [b'x'; BYTES];
+    /// Sends so many batches and waits for their receipts.
+    pub(crate) async fn send_batches(&mut self, batches: u32, sample: &Sample) -> Result<()> {
+        let payload = batch(sample);
         for number in 0..batches {
             if number >= IN_FLIGHT {
                 self.is_answered("SEND_RECEIPT").await?;
             }
-            self.socket.write_all(&batch(number, &body)).await?;
+            self.socket
+                .write_all(&frame(number * BATCH, BATCH, &[], &payload))
+                .await?;
         }
         for _ in 0..batches.min(IN_FLIGHT) {
             self.is_answered("SEND_RECEIPT").await?;
         }
         Ok(())
+    }
+
+    /// Sends so many messages, each after the receipt of the one before; how long each took.
+    pub(crate) async fn send_singly(&mut self, count: u32, sample: &Sample) -> Result<Vec<Duration>> {
+        let mut latencies = Vec::with_capacity(count as usize);
+        for number in 0..count {
+            let began = Instant::now();
+            self.socket
+                .write_all(&frame(number, 1, &sample.properties, &sample.body))
+                .await?;
+            self.is_answered("SEND_RECEIPT").await?;
+            latencies.push(began.elapsed());
+        }
+        Ok(latencies)
     }
 
     async fn is_answered(&mut self, expected: &str) -> Result<()> {
@@ -102,26 +121,36 @@ impl Connection {
     }
 }
 
-fn batch(number: u32, body: &[u8]) -> Bytes {
+/// The payload of a batch.
+fn batch(sample: &Sample) -> Bytes {
     let mut batch = BatchBuilder::new();
     for _ in 0..BATCH {
-        batch.push(SingleMessageMetadata::default(), body);
+        let metadata = SingleMessageMetadata {
+            properties: sample.properties.clone(),
+            ..Default::default()
+        };
+        batch.push(metadata, &sample.body);
     }
-    let first = u64::from(number) * u64::from(BATCH);
-    let count = i32::try_from(BATCH).ok();
+    batch.finish()
+}
+
+fn frame(first: u32, messages: u32, properties: &[KeyValue], payload: &[u8]) -> Bytes {
+    let count = (messages > 1).then_some(messages.cast_signed());
+    let first = u64::from(first);
     let send = CommandSend {
         producer_id: 1,
         sequence_id: first,
         num_messages: count,
-        highest_sequence_id: Some(first + u64::from(BATCH) - 1),
+        highest_sequence_id: count.map(|_| first + u64::from(messages) - 1),
         ..Default::default()
     };
     let metadata = MessageMetadata {
         producer_name: Bytes::from_static(b"bench"),
         sequence_id: first,
         publish_time: 1_790_000_000_000,
+        properties: properties.to_vec(),
         num_messages_in_batch: count,
         ..Default::default()
     };
-    encode_send(&send, &metadata, &batch.finish())
+    encode_send(&send, &metadata, payload)
 }

@@ -1,0 +1,72 @@
+//! Instructions a message, counted by valgrind, which sees what this process does and not what the kernel does for it.
+//!
+//! Machines in a cloud often have no counters of their own. Each task runs with a few messages and with more; the
+//! difference is what the messages took, without the start. Only ours are counted: valgrind cannot run Java and Go.
+
+use std::process::{Command, Stdio};
+
+use pulsar_testing::Broker;
+
+use super::contender::{Contender, Field, figures};
+use super::{Task, fill, input};
+use crate::Result;
+use crate::work::SUBSCRIPTION;
+
+/// What was counted for each task and contender.
+pub(crate) type Counts = Vec<(Task, Contender, f64)>;
+
+/// Counts, where there is a valgrind; empty where there is none.
+///
+/// # Errors
+///
+/// The broker is away, or a contender fails.
+pub(crate) fn count(broker: &Broker, field: &Field, smoke: bool) -> Result<Counts> {
+    let mut counts = Vec::new();
+    let version = Command::new("valgrind").arg("--version").output();
+    if !version.is_ok_and(|output| output.status.success()) {
+        eprintln!("bench: instructions are not counted: valgrind is missing");
+        return Ok(counts);
+    }
+    let (few, more) = if smoke { (100, 200) } else { (2_000, 12_000) };
+    for task in Task::ALL {
+        for contender in [Contender::Sdk, Contender::Bare] {
+            if !field.able_to(task).any(|able| able == contender) {
+                continue;
+            }
+            eprintln!("bench: instructions of {}, {}", contender.name(), task.name());
+            let start = run(broker, field, contender, task, few)?;
+            let all = run(broker, field, contender, task, more)?;
+            counts.push((task, contender, (all - start) / f64::from(more - few)));
+        }
+    }
+    Ok(counts)
+}
+
+/// The instructions of a process that does so many messages.
+fn run(broker: &Broker, field: &Field, contender: Contender, task: Task, messages: u32) -> Result<f64> {
+    let topic = broker.topic("instructions");
+    let admin = broker.admin();
+    admin.create_topic(&topic);
+    admin.create_subscription(&topic, SUBSCRIPTION, pulsar_testing::Position::Earliest);
+    if task.consumes() {
+        fill(broker.url(), &topic, task, messages)?;
+    }
+    let program = field.program(contender, task, broker.url(), &topic, messages)?;
+    let log = std::env::temp_dir().join(format!("bench-valgrind-{}", std::process::id()));
+    let mut valgrind = Command::new("valgrind");
+    valgrind
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(format!("--log-file={}", log.display()))
+        .arg(program.get_program())
+        .args(program.get_args())
+        .stderr(Stdio::null());
+    figures(&mut valgrind, &input(&topic)?)?;
+    admin.delete(&topic, true);
+    let text = std::fs::read_to_string(&log)?;
+    std::fs::remove_file(&log)?;
+    let total = text
+        .lines()
+        .find_map(|line| line.split_once("Collected :"))
+        .and_then(|(_, number)| number.trim().replace(',', "").parse().ok());
+    total.ok_or_else(|| format!("valgrind told no count of instructions: {text}").into())
+}
