@@ -118,7 +118,7 @@ pub use babelqueue::{
 pub use given::GivenSubscription;
 pub use open_error::{OpenError, OpenErrorKind};
 pub use pulsar::{Pulsar, PulsarBuilder};
-pub use pulsar_tokio::{self, InitialPosition, SubscriptionType};
+pub use pulsar_tokio::{self, InitialPosition, Settings, SubscriptionType};
 pub use sink::{PulsarReceipt, PulsarSink};
 pub use subscription::{DEAD_LETTER_SUBSCRIPTION, Subscription};
 pub use topic::{dead_letter_topic, short_name};

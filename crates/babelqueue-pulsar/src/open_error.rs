@@ -43,13 +43,14 @@ impl OpenError {
             ErrorKind::InvalidServiceUrl | ErrorKind::InvalidTopic | ErrorKind::InvalidOption => {
                 OpenErrorKind::Settings
             }
+            ErrorKind::Tls | ErrorKind::Credentials => OpenErrorKind::Settings,
             ErrorKind::Unsupported => OpenErrorKind::Unsupported,
             ErrorKind::Refused(_) => OpenErrorKind::Refused,
             _ => OpenErrorKind::Unreachable,
         };
         let text = match error.kind() {
             // Nobody got as far as what was to be done, so the client's own words come first.
-            ErrorKind::Unreachable => error.to_string(),
+            kind if is_about_the_way(kind) => error.to_string(),
             _ => format!("cannot {doing}{}", advice(&error)),
         };
         Self {
@@ -74,6 +75,14 @@ impl OpenError {
     fn client_error(&self) -> Option<&pulsar_tokio::Error> {
         self.source.as_deref()?.downcast_ref()
     }
+}
+
+/// True if no broker was asked anything yet.
+fn is_about_the_way(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::Unreachable | ErrorKind::Tls | ErrorKind::Credentials
+    )
 }
 
 /// What the user can do, where the broker's own words do not say it.
@@ -106,7 +115,7 @@ impl Error for OpenError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self.client_error() {
             // Its text is ours already.
-            Some(error) if error.kind() == ErrorKind::Unreachable => error.source(),
+            Some(error) if is_about_the_way(error.kind()) => error.source(),
             _ => self.source.as_deref().map(|source| source as _),
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pulsar_tokio::{Client, ClientBuilder, Producer};
+use pulsar_tokio::{Client, ClientBuilder, Producer, Settings};
 
 use crate::Publisher;
 use crate::open_error::OpenError;
@@ -24,7 +24,8 @@ pub struct PulsarBuilder {
 }
 
 impl Pulsar {
-    /// The cluster at `url`, such as `pulsar://localhost:6650`. Nothing is dialled yet.
+    /// The cluster at `url`: `pulsar://localhost:6650`, `pulsar+ssl://host:6651`, or several hosts,
+    /// `pulsar://a:6650,b:6650`. Nothing is dialled yet.
     ///
     /// # Errors
     ///
@@ -37,6 +38,14 @@ impl Pulsar {
     pub fn builder(url: &str) -> PulsarBuilder {
         PulsarBuilder {
             client: Client::builder(url),
+        }
+    }
+
+    /// The cluster that `settings` tell, with TLS and authentication as they say; for example those
+    /// of the environment, [`Settings::from_environment`].
+    pub fn with_settings(settings: Settings) -> PulsarBuilder {
+        PulsarBuilder {
+            client: Client::with_settings(settings),
         }
     }
 
@@ -93,6 +102,12 @@ fn cannot_publish(topic: &str, error: pulsar_tokio::Error) -> OpenError {
 }
 
 impl PulsarBuilder {
+    /// Lays `settings` over those that are there: what they say goes first.
+    pub fn settings(self, settings: Settings) -> Self {
+        let client = self.client.settings(settings);
+        Self { client }
+    }
+
     /// How long opening, looking up and other requests may take. Default 30 s.
     pub fn operation_timeout(self, operation_timeout: Duration) -> Self {
         let client = self
@@ -106,7 +121,8 @@ impl PulsarBuilder {
     ///
     /// # Errors
     ///
-    /// The URL cannot be used, or the timeout is zero.
+    /// There is no URL or none that can be used, settings contradict each other, or the timeout is
+    /// zero.
     pub fn build(self) -> Result<Pulsar, OpenError> {
         let client = self
             .client

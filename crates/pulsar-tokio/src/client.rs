@@ -5,13 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::auth::{Authentication, Authenticator};
 use crate::consumer::ConsumerBuilder;
 use crate::error::{Error, ErrorKind};
+use crate::hosts::Hosts;
 use crate::link::DialOptions;
-use crate::lookup::Target;
 use crate::pool::{Pool, Role};
 use crate::producer::ProducerBuilder;
-use crate::service_url::without_secrets;
+use crate::secret::Secret;
+use crate::service_url::{Scheme, ServiceUrls};
+use crate::settings::Settings;
+use crate::tls::{Pem, Tls};
 use crate::topic::TopicName;
 
 /// A client of one Pulsar cluster.
@@ -23,7 +27,7 @@ use crate::topic::TopicName;
 pub struct Client(pub(crate) Arc<ClientInner>);
 
 pub(crate) struct ClientInner {
-    pub(crate) service: Target,
+    pub(crate) listener: Option<String>,
     pub(crate) options: ClientOptions,
     pub(crate) pool: Pool,
     session_ids: AtomicU64,
@@ -38,24 +42,16 @@ pub(crate) struct ClientOptions {
 }
 
 /// Settings of a [`Client`].
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[must_use]
 pub struct ClientBuilder {
-    url: String,
+    settings: Settings,
     options: ClientOptions,
 }
 
-impl fmt::Debug for ClientBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientBuilder")
-            .field("url", &without_secrets(&self.url))
-            .field("options", &self.options)
-            .finish()
-    }
-}
-
 impl Client {
-    /// A client for the broker at `url`, such as `pulsar://localhost:6650`.
+    /// A client for the cluster at `url`: `pulsar://localhost:6650`, `pulsar+ssl://host:6651`, or
+    /// several hosts, `pulsar://a:6650,b:6650`.
     ///
     /// # Errors
     ///
@@ -66,8 +62,13 @@ impl Client {
 
     /// A client with settings of its own.
     pub fn builder(url: &str) -> ClientBuilder {
+        Self::with_settings(Settings::new().url(url))
+    }
+
+    /// A client for the cluster that `settings` tell, with TLS and authentication as they say.
+    pub fn with_settings(settings: Settings) -> ClientBuilder {
         ClientBuilder {
-            url: url.to_owned(),
+            settings,
             options: ClientOptions {
                 operation_timeout: Duration::from_secs(30),
                 connect_timeout: Duration::from_secs(10),
@@ -100,13 +101,61 @@ impl Client {
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
-            .field("service", &self.0.service)
+            .field("service", self.0.pool.hosts().urls())
             .field("options", &self.0.options)
             .finish()
     }
 }
 
 impl ClientBuilder {
+    /// Lays `settings` over those that are there: what they say goes first.
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings.or(self.settings);
+        self
+    }
+
+    /// How the client says who it is.
+    pub fn authentication(mut self, authentication: Authentication) -> Self {
+        self.settings = self.settings.authentication(authentication);
+        self
+    }
+
+    /// Says who the client is with a token that stays the same.
+    pub fn token(mut self, token: impl Into<Secret>) -> Self {
+        self.settings = self.settings.token(token);
+        self
+    }
+
+    /// As [`Settings::trusted_authorities`].
+    pub fn trusted_authorities(mut self, authorities: Pem) -> Self {
+        self.settings = self.settings.trusted_authorities(authorities);
+        self
+    }
+
+    /// As [`Settings::client_certificate`].
+    pub fn client_certificate(mut self, chain: Pem, key: Pem) -> Self {
+        self.settings = self.settings.client_certificate(chain, key);
+        self
+    }
+
+    /// As [`Settings::listener_name`].
+    pub fn listener_name(mut self, name: impl Into<String>) -> Self {
+        self.settings = self.settings.listener_name(name);
+        self
+    }
+
+    /// As [`Settings::danger_accept_wrong_host_names`].
+    pub fn danger_accept_wrong_host_names(mut self) -> Self {
+        self.settings = self.settings.danger_accept_wrong_host_names();
+        self
+    }
+
+    /// As [`Settings::danger_accept_any_certificate`].
+    pub fn danger_accept_any_certificate(mut self) -> Self {
+        self.settings = self.settings.danger_accept_any_certificate();
+        self
+    }
+
     /// How long opening, looking up and other requests may take. Default 30 s.
     pub fn operation_timeout(mut self, timeout: Duration) -> Self {
         self.options.operation_timeout = timeout;
@@ -136,31 +185,53 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// The URL cannot be used, or a time is zero.
+    /// There is no service URL or none that can be used, settings contradict each other, or a time
+    /// is zero.
     pub fn build(self) -> Result<Client, Error> {
-        let service = Target::direct(&self.url)?;
+        let Self { settings, options } = self;
         let times = [
-            ("operation_timeout", self.options.operation_timeout),
-            ("connect_timeout", self.options.connect_timeout),
-            ("keep_alive", self.options.keep_alive),
+            ("operation_timeout", options.operation_timeout),
+            ("connect_timeout", options.connect_timeout),
+            ("keep_alive", options.keep_alive),
         ];
         if let Some((name, _)) = times.into_iter().find(|(_, time)| time.is_zero()) {
-            return Err(Error::new(
-                ErrorKind::InvalidOption,
-                format!("{name} is zero, expected some time"),
-            ));
+            return Err(invalid(format!("{name} is zero, expected some time")));
         }
+        let Some(url) = settings.service_url() else {
+            let text = "no service URL is given, expected pulsar://host:6650 (in code, PULSAR_URL, or brokerServiceUrl of client.conf)";
+            return Err(Error::new(ErrorKind::InvalidServiceUrl, text));
+        };
+        let urls = ServiceUrls::parse(url)?;
+        if settings.certificate.is_some() && urls.scheme() == Scheme::Plain {
+            let text =
+                format!("a client certificate is given, but {urls} is without TLS, expected pulsar+ssl://");
+            return Err(invalid(text));
+        }
+        let tls = Tls::new(&settings);
+        tls.warn_of_dangers(&urls);
+        let authenticator = Authenticator::new(
+            settings.authentication.as_ref(),
+            tls.has_certificate(),
+            settings.authorities.as_ref(),
+            options.connect_timeout,
+        )?;
         let dial = DialOptions {
-            timeout: self.options.connect_timeout,
-            keep_alive: self.options.keep_alive,
+            timeout: options.connect_timeout,
+            keep_alive: options.keep_alive,
+            tls,
+            authenticator: Arc::new(authenticator),
         };
         Ok(Client(Arc::new(ClientInner {
-            service,
-            pool: Pool::new(dial),
-            options: self.options,
+            pool: Pool::new(Hosts::new(urls, rand::random()), dial),
+            listener: settings.listener,
+            options,
             session_ids: AtomicU64::new(1),
         })))
     }
+}
+
+fn invalid(text: String) -> Error {
+    Error::new(ErrorKind::InvalidOption, text)
 }
 
 impl ClientInner {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use pulsar_wire::ServerError;
 
+use crate::secret::scrub;
+
 /// What kind of failure an [`Error`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -19,6 +21,10 @@ pub enum ErrorKind {
     Unsupported,
     /// No connection to the broker could be made.
     Unreachable,
+    /// No encrypted connection could be made: a certificate, a key or a host name does not fit.
+    Tls,
+    /// The credentials that the client should show could not be had.
+    Credentials,
     /// The connection went away while something was waiting on it.
     ConnectionLost,
     /// The broker did not answer in time.
@@ -94,6 +100,8 @@ impl Error {
         } else {
             first_line(text)
         };
+        // A broker may repeat what it was sent.
+        let text = scrub(text, &[]);
         Self::new(
             ErrorKind::Refused(code),
             format!("the broker refused to {doing}: {code}: {text}"),

@@ -25,25 +25,32 @@
 //! |---|---|
 //! | `session` | the protocol's state as machines: frames and time in, frames and results out |
 //! | `link`, `pool`, `lookup` | one socket and its two tasks; all sockets; who serves a topic |
+//! | `hosts`, `tls`, `auth` | the hosts of a service URL; encryption; who the client is |
+//! | [`Settings`] | where a cluster is and how it is reached, from code, environment or file |
 //! | `endpoint` | the task that brings a producer or consumer to its broker, and back |
 //! | [`Producer`], [`Consumer`], [`Client`] | what users hold |
 //!
-//! Not there yet, and refused by name: TLS, authentication, several hosts in a service URL,
-//! topic patterns, seek, chunked messages.
+//! Not there yet: topic patterns, seek, chunked messages.
 
+mod auth;
 mod client;
 mod consumer;
 mod endpoint;
 mod error;
+mod hosts;
 mod link;
 mod lookup;
 mod message;
 mod pool;
 mod producer;
+mod secret;
 mod service_url;
 mod session;
+mod settings;
+mod tls;
 mod topic;
 
+pub use auth::{Authentication, OAuth2};
 pub use client::{Client, ClientBuilder};
 pub use consumer::{
     Ack, BrokerStats, Consumer, ConsumerBuilder, ConsumerStats, InitialPosition, SubscriptionType,
@@ -53,4 +60,7 @@ pub use error::{Error, ErrorKind};
 pub use message::{Key, Message, MessageId, NewMessage, Payload, Stored, Ticket, Undecodable};
 pub use producer::{Full, Producer, ProducerBuilder, Receipt};
 pub use pulsar_wire::ServerError;
+pub use secret::Secret;
+pub use settings::Settings;
+pub use tls::Pem;
 pub use topic::TopicName;

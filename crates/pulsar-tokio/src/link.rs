@@ -3,28 +3,28 @@
 //! The reader never waits for the application: it puts deliveries where receivers find them and
 //! goes on. The writer gathers whatever is ready into one write.
 
+mod dial;
 mod handshake;
+mod renew;
+mod stream;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::io::IoSlice;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Bytes, BytesMut};
 use pulsar_wire::{Command, Frame, FrameDecoder, MessageFrame, encode_frame};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{Notify, oneshot};
 
-use self::handshake::Handshake;
+pub(crate) use self::dial::DialOptions;
+use self::stream::{Reader, Writer};
+use crate::auth::Authenticator;
 use crate::error::{Error, ErrorKind};
 use crate::lookup::Target;
+use crate::service_url::{Scheme, ServiceUrl};
 use crate::session::connection::{Connection, Incoming, Life, RequestIds};
-
-/// How many frames go into one write.
-const GATHER: usize = 64;
 
 /// A producer or a consumer on a connection.
 pub(crate) trait Session: Send + Sync {
@@ -53,6 +53,9 @@ pub(crate) enum Waiter {
 pub(crate) struct Link {
     number: u64,
     target: Target,
+    /// Where the socket leads: to the broker, or to a proxy before it.
+    address: ServiceUrl,
+    authenticator: Arc<Authenticator>,
     max_message_size: usize,
     ids: RequestIds,
     state: Mutex<State>,
@@ -66,47 +69,25 @@ struct State {
     connection: Connection<Waiter>,
     sessions: HashMap<(Kind, u64), Arc<dyn Session>>,
     down: Option<Error>,
+    /// The broker has asked for fresh credentials and has none yet.
+    renewing: bool,
+    /// Why it has none.
+    no_credentials: Option<Error>,
 }
 
 impl Link {
-    /// Connects and shakes hands.
-    pub(crate) async fn dial(
-        number: u64,
-        target: &Target,
-        options: &DialOptions,
-    ) -> Result<Arc<Self>, Error> {
-        let address = target.address();
-        let unreachable = |source: std::io::Error| {
-            Error::with_source(
-                ErrorKind::Unreachable,
-                format!("cannot connect to {address}"),
-                source,
-            )
-        };
-        let dialling = async {
-            let stream = TcpStream::connect((address.host(), address.port()))
-                .await
-                .map_err(unreachable)?;
-            // A publish behind an acknowledgement would otherwise wait for the peer's delayed ACK.
-            stream.set_nodelay(true).map_err(unreachable)?;
-            Handshake::new(stream, options.keep_alive).shake(target).await
-        };
-        let handshake = tokio::time::timeout(options.timeout, dialling)
-            .await
-            .map_err(|_| {
-                let text = format!("no connection to {address} within {:?}", options.timeout);
-                Error::new(ErrorKind::Unreachable, text)
-            })??;
-        Ok(handshake.start(number, target.clone()))
-    }
-
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Where the connection leads.
+    /// The broker at the other end.
     pub(crate) fn target(&self) -> &Target {
         &self.target
+    }
+
+    /// Where the socket leads: to the broker, or to a proxy before it.
+    pub(crate) fn address(&self) -> &ServiceUrl {
+        &self.address
     }
 
     pub(crate) fn max_message_size(&self) -> usize {
@@ -190,10 +171,7 @@ impl Link {
                 self.forget(request_id);
                 Err(Error::new(
                     ErrorKind::TimedOut,
-                    format!(
-                        "{} did not answer {name} within {timeout:?}",
-                        self.target.address()
-                    ),
+                    format!("{} did not answer {name} within {timeout:?}", self.address),
                 ))
             }
         }
@@ -240,7 +218,7 @@ impl Link {
         self.writable.notify_one();
     }
 
-    fn receive(&self, frame: Frame, route: &mut Route) -> Result<(), Error> {
+    fn receive(self: &Arc<Self>, frame: Frame, route: &mut Route) -> Result<(), Error> {
         let Frame { command, message } = frame;
         if let Command::Message(delivery) = &command {
             // The hot path asks the table once for a run of deliveries to one consumer.
@@ -263,12 +241,16 @@ impl Link {
             }
             Incoming::Answer(Waiter::Session(session), command) => session.answer(command),
             Incoming::Session(command) => self.for_session(command),
+            Incoming::Challenge => self.renew(),
             Incoming::Up | Incoming::Nothing => {}
         }
         Ok(())
     }
 
-    fn for_session(&self, command: Command) {
+    fn for_session(&self, mut command: Command) {
+        if self.address.scheme() == Scheme::Tls {
+            with_tls_address(&mut command);
+        }
         let key = match &command {
             Command::SendReceipt(receipt) => (Kind::Producer, receipt.producer_id),
             Command::SendError(error) => (Kind::Producer, error.producer_id),
@@ -288,6 +270,25 @@ impl Link {
         }
     }
 
+    /// Why the other side ended the connection, as far as we know.
+    fn ended(&self, source: Option<std::io::Error>) -> Error {
+        if let Some(error) = self.lock().no_credentials.take() {
+            return error;
+        }
+        let address = &self.address;
+        match source {
+            // TLS reports an end without a goodbye as an error.
+            Some(source) if source.kind() != std::io::ErrorKind::UnexpectedEof => {
+                let text = format!("the connection to {address} broke");
+                Error::with_source(ErrorKind::ConnectionLost, text, source)
+            }
+            _ => Error::new(
+                ErrorKind::ConnectionLost,
+                format!("{address} closed the connection"),
+            ),
+        }
+    }
+
     fn life(&self, now: Instant) -> Result<Instant, Error> {
         let mut state = self.lock();
         let life = state.connection.life(now);
@@ -297,7 +298,7 @@ impl Link {
             Life::Fine => {}
             Life::Ping => self.send_command(&Command::Ping(pulsar_wire::proto::CommandPing {})),
             Life::Dead => {
-                let text = format!("{} has been silent for too long", self.target.address());
+                let text = format!("{} has been silent for too long", self.address);
                 return Err(Error::new(ErrorKind::ConnectionLost, text));
             }
         }
@@ -318,18 +319,24 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The consumer that got the last delivery.
 type Route = Option<(u64, Arc<dyn Session>)>;
 
-/// What a connection is made with.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DialOptions {
-    pub(crate) timeout: Duration,
-    pub(crate) keep_alive: Duration,
+/// Puts the address with TLS where the machines look for the one without.
+fn with_tls_address(command: &mut Command) {
+    match command {
+        Command::CloseProducer(close) => {
+            close.assigned_broker_service_url = close.assigned_broker_service_url_tls.take();
+        }
+        Command::CloseConsumer(close) => {
+            close.assigned_broker_service_url = close.assigned_broker_service_url_tls.take();
+        }
+        _ => {}
+    }
 }
 
-async fn read(link: Arc<Link>, mut socket: OwnedReadHalf, mut decoder: FrameDecoder, mut input: BytesMut) {
+async fn read(link: Arc<Link>, mut socket: Reader, mut decoder: FrameDecoder, mut input: BytesMut) {
     // However this task ends, a panic included: nobody may go on waiting for a dead connection.
     let _ends = Ends(&link);
     let Err(reason) = read_all(&link, &mut socket, &mut decoder, &mut input).await;
-    tracing::debug!(broker = %link.target.address(), %reason, "connection ended");
+    tracing::debug!(broker = %link.address, %reason, "connection ended");
     link.down(&reason);
 }
 
@@ -337,15 +344,15 @@ struct Ends<'a>(&'a Link);
 
 impl Drop for Ends<'_> {
     fn drop(&mut self) {
-        let text = format!("reading from {} ended", self.0.target.address());
+        let text = format!("reading from {} ended", self.0.address);
         self.0.down(&Error::new(ErrorKind::ConnectionLost, text));
     }
 }
 
 /// Reads until something breaks. Half a frame stays in `input` whatever the clock does.
 async fn read_all(
-    link: &Link,
-    socket: &mut OwnedReadHalf,
+    link: &Arc<Link>,
+    socket: &mut Reader,
     decoder: &mut FrameDecoder,
     input: &mut BytesMut,
 ) -> Result<Infallible, Error> {
@@ -364,7 +371,7 @@ async fn read_all(
             let frame = decoder.decode(input).map_err(|error| {
                 Error::with_source(
                     ErrorKind::ConnectionLost,
-                    format!("{} sent a broken frame", link.target.address()),
+                    format!("{} sent a broken frame", link.address),
                     error,
                 )
             })?;
@@ -373,12 +380,9 @@ async fn read_all(
         }
         tokio::select! {
             count = socket.read_buf(input) => match count {
-                Ok(0) => return Err(lost(format!("{} closed the connection", link.target.address()))),
+                Ok(0) => return Err(link.ended(None)),
                 Ok(_) => link.lock().connection.heard(Instant::now()),
-                Err(source) => {
-                    let text = format!("the connection to {} broke", link.target.address());
-                    return Err(Error::with_source(ErrorKind::ConnectionLost, text, source));
-                }
+                Err(source) => return Err(link.ended(Some(source))),
             },
             () = check.as_mut() => {
                 let next = link.life(Instant::now())?;
@@ -389,7 +393,7 @@ async fn read_all(
     }
 }
 
-async fn write(link: Arc<Link>, mut socket: OwnedWriteHalf) {
+async fn write(link: Arc<Link>, mut socket: Writer) {
     let mut frames = Vec::new();
     let ending = link.ending.notified();
     tokio::pin!(ending);
@@ -405,12 +409,12 @@ async fn write(link: Arc<Link>, mut socket: OwnedWriteHalf) {
         }
         let written = tokio::select! {
             biased;
-            written = write_all(&mut socket, &mut frames) => written,
+            written = socket.write_frames(&mut frames) => written,
             // A peer that reads nothing must not hold the socket for ever.
             () = ending.as_mut() => return,
         };
         if let Err(source) = written {
-            let text = format!("the connection to {} broke", link.target.address());
+            let text = format!("the connection to {} broke", link.address);
             link.down(&Error::with_source(ErrorKind::ConnectionLost, text, source));
             return;
         }
@@ -418,28 +422,4 @@ async fn write(link: Arc<Link>, mut socket: OwnedWriteHalf) {
     }
     // The other side learns at once that nothing more comes.
     let _ = socket.shutdown().await;
-}
-
-/// Writes all frames, many with one call and none copied.
-async fn write_all(socket: &mut OwnedWriteHalf, frames: &mut [Bytes]) -> std::io::Result<()> {
-    let mut first = 0;
-    while first < frames.len() {
-        let end = frames.len().min(first + GATHER);
-        let mut slices = [IoSlice::new(&[]); GATHER];
-        for (slice, frame) in slices.iter_mut().zip(&frames[first..end]) {
-            *slice = IoSlice::new(frame);
-        }
-        let mut written = socket.write_vectored(&slices[..end - first]).await?;
-        if written == 0 {
-            return Err(std::io::ErrorKind::WriteZero.into());
-        }
-        while first < end && written >= frames[first].len() {
-            written -= frames[first].len();
-            first += 1;
-        }
-        if written > 0 {
-            frames[first].advance(written);
-        }
-    }
-    Ok(())
 }

@@ -11,29 +11,42 @@ use pulsar_wire::{Command, ServerError};
 
 use crate::client::ClientInner;
 use crate::error::{Error, ErrorKind};
+use crate::link::Link;
 use crate::pool::Role;
-use crate::service_url::ServiceUrl;
+use crate::service_url::{Scheme, ServiceUrl};
 use crate::session::backoff::Backoff;
 use crate::topic::TopicName;
 
 /// More redirects than this mean that the brokers disagree.
 const REDIRECTS: usize = 20;
 
-/// A broker and the address that leads to it.
+/// A broker, and whether it is reached through the hosts of the service URL.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Target {
     broker: ServiceUrl,
-    /// The proxy, when the broker can only be reached through one.
-    through: Option<ServiceUrl>,
+    way: Way,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Way {
+    Direct,
+    /// The hosts of the service URL are proxies. Which of them leads there is found when dialling.
+    ThroughService,
 }
 
 impl Target {
     /// A broker that is dialled at its own address.
+    #[cfg(test)]
     pub(crate) fn direct(url: &str) -> Result<Self, Error> {
-        Ok(Self {
-            broker: ServiceUrl::parse(url)?,
-            through: None,
-        })
+        Ok(Self::at(ServiceUrl::parse(url)?))
+    }
+
+    /// A broker that is dialled at this address.
+    pub(crate) fn at(broker: ServiceUrl) -> Self {
+        Self {
+            broker,
+            way: Way::Direct,
+        }
     }
 
     /// Another broker, on the same way.
@@ -44,27 +57,29 @@ impl Target {
     pub(crate) fn moved_to(&self, url: &str) -> Result<Self, Error> {
         Ok(Self {
             broker: ServiceUrl::parse(url)?,
-            through: self.through.clone(),
+            way: self.way,
         })
     }
 
-    /// The address to dial.
-    pub(crate) fn address(&self) -> &ServiceUrl {
-        self.through.as_ref().unwrap_or(&self.broker)
+    pub(crate) fn broker(&self) -> &ServiceUrl {
+        &self.broker
+    }
+
+    pub(crate) fn is_proxied(&self) -> bool {
+        self.way == Way::ThroughService
     }
 
     /// What a proxy has to be told: the broker as `host:port`.
     pub(crate) fn behind_proxy(&self) -> Option<String> {
-        self.through.as_ref()?;
-        Some(self.broker.to_string().trim_start_matches("pulsar://").to_owned())
+        self.is_proxied().then(|| self.broker.host_and_port())
     }
 }
 
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.through {
-            Some(proxy) => write!(f, "{} through {proxy}", self.broker),
-            None => write!(f, "{}", self.broker),
+        match self.way {
+            Way::Direct => write!(f, "{}", self.broker),
+            Way::ThroughService => write!(f, "{} through the service URL", self.broker),
         }
     }
 }
@@ -72,16 +87,16 @@ impl fmt::Debug for Target {
 impl ClientInner {
     /// The broker that serves `topic`.
     pub(crate) async fn look_up(&self, topic: &str, role: Role) -> Result<Target, Error> {
-        let mut ask = self.service.clone();
+        let mut link = self.pool.service(role).await?;
         let mut authoritative = false;
         for _ in 0..REDIRECTS {
-            let link = self.pool.link(&ask, role).await?;
-            let answer = link
-                .call(self.options.operation_timeout, |request_id| {
+            let answer = self
+                .ask(&link, |request_id| {
                     Command::LookupTopic(Box::new(CommandLookupTopic {
                         topic: topic.to_owned(),
                         request_id,
                         authoritative: Some(authoritative),
+                        advertised_listener_name: self.listener.clone(),
                         ..CommandLookupTopic::default()
                     }))
                 })
@@ -90,37 +105,24 @@ impl ClientInner {
                 Command::LookupTopicResponse(response) => response,
                 other => return Err(unexpected(&other, "LOOKUP")),
             };
-            let target = self.target(topic, &ask, &response)?;
+            let target = target(topic, &link, &response)?;
             if response.response == Some(LookupType::Connect as i32) {
                 return Ok(target);
             }
             authoritative = response.authoritative.unwrap_or_default();
-            ask = target;
+            link = self.pool.link(&target, role).await?;
         }
         let text = format!("looking up {topic} was redirected more than {REDIRECTS} times");
         Err(Error::new(ErrorKind::Refused(ServerError::ServiceNotReady), text))
     }
 
-    fn target(
-        &self,
-        topic: &str,
-        asked: &Target,
-        response: &CommandLookupTopicResponse,
-    ) -> Result<Target, Error> {
-        if response.response == Some(LookupType::Failed as i32) || response.error.is_some() {
-            let code = ServerError::from_i32(response.error.unwrap_or_default());
-            let text = response.message.as_deref().unwrap_or_default();
-            return Err(Error::refused(code, text, format_args!("look up {topic}")));
+    /// Asks a broker. One that does not answer is passed over by the next questions.
+    async fn ask(&self, link: &Link, build: impl FnOnce(u64) -> Command) -> Result<Command, Error> {
+        let answer = link.call(self.options.operation_timeout, build).await;
+        if answer.is_err() {
+            self.pool.hosts().note(link.address(), false, Instant::now());
         }
-        let url = response.broker_service_url.as_deref().unwrap_or_default();
-        let broker = ServiceUrl::parse(url).map_err(|error| {
-            let text = format!("looking up {topic} gave an address that cannot be used");
-            Error::with_source(ErrorKind::InvalidServiceUrl, text, error)
-        })?;
-        let is_redirect = response.response == Some(LookupType::Redirect as i32);
-        let proxied = response.proxy_through_service_url.unwrap_or_default() && !is_redirect;
-        let through = (proxied && broker != *asked.address()).then(|| self.service.address().clone());
-        Ok(Target { broker, through })
+        answer
     }
 
     /// How many partitions `topic` has, 0 for a topic without partitions.
@@ -143,9 +145,9 @@ impl ClientInner {
     }
 
     async fn ask_partitions(&self, topic: &TopicName, role: Role) -> Result<u32, Error> {
-        let link = self.pool.link(&self.service, role).await?;
-        let answer = link
-            .call(self.options.operation_timeout, |request_id| {
+        let link = self.pool.service(role).await?;
+        let answer = self
+            .ask(&link, |request_id| {
                 Command::PartitionMetadata(Box::new(CommandPartitionedTopicMetadata {
                     topic: topic.as_str().to_owned(),
                     request_id,
@@ -168,6 +170,40 @@ impl ClientInner {
         }
         Ok(response.partitions.unwrap_or_default())
     }
+}
+
+/// Where the answer of the broker behind `link` leads.
+fn target(topic: &str, link: &Link, response: &CommandLookupTopicResponse) -> Result<Target, Error> {
+    if response.response == Some(LookupType::Failed as i32) || response.error.is_some() {
+        let code = ServerError::from_i32(response.error.unwrap_or_default());
+        let text = response.message.as_deref().unwrap_or_default();
+        return Err(Error::refused(code, text, format_args!("look up {topic}")));
+    }
+    let asked = link.address();
+    let (url, kind) = match asked.scheme() {
+        Scheme::Plain => (&response.broker_service_url, "without TLS"),
+        Scheme::Tls => (&response.broker_service_url_tls, "with TLS"),
+    };
+    let Some(url) = url.as_deref().filter(|url| !url.is_empty()) else {
+        let text = format!("looking up {topic} at {asked} gave no address {kind}");
+        return Err(Error::new(ErrorKind::InvalidServiceUrl, text));
+    };
+    let broker = ServiceUrl::parse(url).map_err(|error| {
+        let text = format!("looking up {topic} gave an address that cannot be used");
+        Error::with_source(ErrorKind::InvalidServiceUrl, text, error)
+    })?;
+    if broker.scheme() != asked.scheme() {
+        let text = format!("looking up {topic} at {asked} gave {broker}, expected one {kind}");
+        return Err(Error::new(ErrorKind::InvalidServiceUrl, text));
+    }
+    let is_redirect = response.response == Some(LookupType::Redirect as i32);
+    let proxied = response.proxy_through_service_url.unwrap_or_default() && !is_redirect;
+    let way = if proxied && broker != *asked {
+        Way::ThroughService
+    } else {
+        Way::Direct
+    };
+    Ok(Target { broker, way })
 }
 
 /// The broker answered something else than was asked.
@@ -193,15 +229,15 @@ mod tests {
     fn a_broker_that_is_named_instead_of_another_is_reached_in_the_same_way() {
         let direct = Target::direct("pulsar://old:6650").unwrap();
         let moved = direct.moved_to("pulsar://new:6650").unwrap();
-        assert_eq!(moved.address().to_string(), "pulsar://new:6650");
+        assert_eq!(moved.broker().to_string(), "pulsar://new:6650");
         assert_eq!(moved.behind_proxy(), None);
 
         let proxied = Target {
             broker: ServiceUrl::parse("pulsar://old:6650").unwrap(),
-            through: Some(ServiceUrl::parse("pulsar://proxy:6650").unwrap()),
+            way: Way::ThroughService,
         };
-        let moved = proxied.moved_to("pulsar://new:6650").unwrap();
-        assert_eq!(moved.address().to_string(), "pulsar://proxy:6650");
-        assert_eq!(moved.behind_proxy().as_deref(), Some("new:6650"));
+        let moved = proxied.moved_to("pulsar+ssl://new").unwrap();
+        assert!(moved.is_proxied());
+        assert_eq!(moved.behind_proxy().as_deref(), Some("new:6651"));
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crate::error::{Error, ErrorKind};
+use crate::hosts::Hosts;
 use crate::link::{DialOptions, Link, lock};
 use crate::lookup::Target;
 
@@ -32,18 +33,42 @@ struct Place {
 }
 
 pub(crate) struct Pool {
+    hosts: Hosts,
     options: DialOptions,
     slots: Mutex<HashMap<(Target, Role), Slot>>,
     numbers: AtomicU64,
 }
 
 impl Pool {
-    pub(crate) fn new(options: DialOptions) -> Self {
+    pub(crate) fn new(hosts: Hosts, options: DialOptions) -> Self {
         Self {
+            hosts,
             options,
             slots: Mutex::default(),
             numbers: AtomicU64::new(1),
         }
+    }
+
+    /// The hosts of the service URL.
+    pub(crate) fn hosts(&self) -> &Hosts {
+        &self.hosts
+    }
+
+    /// A connection to a host of the service URL, whosever turn it is.
+    ///
+    /// # Errors
+    ///
+    /// All of them failed.
+    pub(crate) async fn service(&self, role: Role) -> Result<Arc<Link>, Error> {
+        let mut errors = Vec::new();
+        for host in self.hosts.order(Instant::now()) {
+            match self.link(&Target::at(host), role).await {
+                Ok(link) => return Ok(link),
+                Err(error) if blames_us(&error) => return Err(error),
+                Err(error) => errors.push(error),
+            }
+        }
+        Err(self.hosts.all_failed(errors))
     }
 
     /// The connection to a broker, made if there is none that lives.
@@ -62,8 +87,7 @@ impl Pool {
         {
             return Err(error.clone());
         }
-        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        let dialled = Link::dial(number, target, &self.options).await;
+        let dialled = self.dial(target).await;
         place.failed = dialled
             .as_ref()
             .err()
@@ -71,6 +95,37 @@ impl Pool {
         place.link = dialled.as_ref().ok().cloned();
         dialled
     }
+
+    /// Connects to a broker: directly, or through any of the hosts of the service URL when those
+    /// are proxies.
+    async fn dial(&self, target: &Target) -> Result<Arc<Link>, Error> {
+        let addresses = if target.is_proxied() {
+            self.hosts.order(Instant::now())
+        } else {
+            vec![target.broker().clone()]
+        };
+        let mut errors = Vec::new();
+        for address in addresses {
+            let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+            match Link::dial(number, &address, target, &self.options).await {
+                Ok(link) => {
+                    self.hosts.note(&address, true, Instant::now());
+                    return Ok(link);
+                }
+                Err(error) if blames_us(&error) => return Err(error),
+                Err(error) => {
+                    self.hosts.note(&address, false, Instant::now());
+                    errors.push(error);
+                }
+            }
+        }
+        Err(self.hosts.all_failed(errors))
+    }
+}
+
+/// True for failures that another host would not mend.
+fn blames_us(error: &Error) -> bool {
+    error.kind() == ErrorKind::Credentials
 }
 
 impl Drop for Pool {

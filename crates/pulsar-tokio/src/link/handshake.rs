@@ -1,52 +1,73 @@
-//! From a socket to a link: what is said before anything else can be.
+//! What is said on a connection before anything else can be.
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::BytesMut;
-use pulsar_wire::{DEFAULT_MAX_MESSAGE_SIZE, FRAME_SLACK, FrameDecoder, encode_frame};
+use pulsar_wire::{Command, DEFAULT_MAX_MESSAGE_SIZE, FRAME_SLACK, FrameDecoder, encode_frame};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
+use super::dial::DialOptions;
+use super::stream::Stream;
 use super::{Link, State, Waiter, read, write};
+use crate::auth::{Authenticator, Credentials};
 use crate::error::{Error, ErrorKind};
 use crate::lookup::Target;
+use crate::service_url::ServiceUrl;
 use crate::session::connection::{Connection, Incoming};
+use crate::tls;
+
+/// The content types with which TLS begins its records: alert and handshake. No frame of Pulsar
+/// is so large that it begins with one.
+const TLS_RECORDS: [u8; 2] = [0x15, 0x16];
 
 /// A socket on its way to becoming a link.
 pub(super) struct Handshake {
-    stream: TcpStream,
+    stream: Stream,
+    address: ServiceUrl,
+    has_certificate: bool,
+    authenticator: Arc<Authenticator>,
     connection: Connection<Waiter>,
     decoder: FrameDecoder,
     input: BytesMut,
 }
 
 impl Handshake {
-    pub(super) fn new(stream: TcpStream, keep_alive: Duration) -> Self {
+    pub(super) fn new(
+        stream: Stream,
+        address: &ServiceUrl,
+        options: &DialOptions,
+        credentials: Option<Credentials>,
+    ) -> Self {
         Self {
             stream,
-            connection: Connection::new(Instant::now(), keep_alive),
+            address: address.clone(),
+            has_certificate: options.tls.has_certificate(),
+            authenticator: options.authenticator.clone(),
+            connection: Connection::new(Instant::now(), options.keep_alive, credentials),
             decoder: FrameDecoder::new(DEFAULT_MAX_MESSAGE_SIZE + FRAME_SLACK),
             input: BytesMut::with_capacity(64 << 10),
         }
     }
 
     pub(super) async fn shake(mut self, target: &Target) -> Result<Self, Error> {
-        let address = target.address();
-        let lost = |source: std::io::Error| {
-            let text = format!("the connection to {address} broke during the handshake");
-            Error::with_source(ErrorKind::Unreachable, text, source)
-        };
-        let mut hello = BytesMut::new();
-        encode_frame(&Connection::<Waiter>::connect(target.behind_proxy()), &mut hello);
-        self.stream.write_all(&hello).await.map_err(lost)?;
+        let hello = self.connection.connect(target.behind_proxy());
+        self.send(&hello).await;
         loop {
+            if self.input.first().is_some_and(|byte| TLS_RECORDS.contains(byte)) {
+                let text = format!(
+                    "{} speaks TLS, expected pulsar+ssl:// in its address",
+                    self.address
+                );
+                return Err(Error::new(ErrorKind::Tls, text));
+            }
             while let Some(frame) = self
                 .decoder
                 .decode(&mut self.input)
-                .map_err(|error| no_pulsar(target, error))?
+                .map_err(|error| self.no_pulsar(error))?
             {
                 match self.connection.receive(frame.command)? {
                     Incoming::Up => {
@@ -54,31 +75,72 @@ impl Handshake {
                             .set_limit(self.connection.max_message_size() + FRAME_SLACK);
                         return Ok(self);
                     }
-                    Incoming::Reply(command) => {
-                        let mut reply = BytesMut::new();
-                        encode_frame(&command, &mut reply);
-                        self.stream.write_all(&reply).await.map_err(lost)?;
+                    Incoming::Reply(command) => self.send(&command).await,
+                    Incoming::Challenge => {
+                        let credentials = self.authenticator.credentials().await?;
+                        let response = self.connection.respond(credentials)?;
+                        self.send(&response).await;
                     }
                     _ => {}
                 }
             }
-            if self.stream.read_buf(&mut self.input).await.map_err(lost)? == 0 {
-                let text = format!("{address} closed the connection during the handshake");
-                return Err(Error::new(ErrorKind::Unreachable, text));
+            let read = self.stream.read_buf(&mut self.input).await;
+            if !read.as_ref().is_ok_and(|count| *count > 0) {
+                return Err(self.broken(read.err()));
             }
         }
+    }
+
+    /// Sends a command. A failure shows when the answer is read, perhaps with the peer's reason:
+    /// brokers refuse a client's certificate after their own part of the handshake.
+    async fn send(&mut self, command: &Command) {
+        let mut frame = BytesMut::new();
+        encode_frame(command, &mut frame);
+        let sending = async {
+            self.stream.write_all(&frame).await?;
+            self.stream.flush().await
+        };
+        if let Err(error) = sending.await {
+            tracing::debug!(broker = %self.address, %error, "the handshake cannot be sent");
+        }
+    }
+
+    fn broken(&self, error: Option<io::Error>) -> Error {
+        let address = &self.address;
+        let refusal = error
+            .as_ref()
+            .and_then(|error| tls::explain_refusal(error, &address.to_string(), self.has_certificate));
+        if let Some(text) = refusal {
+            return Error::with_source(ErrorKind::Tls, text, error.unwrap_or_else(end_of_file));
+        }
+        let hint = match (self.stream.is_tls(), self.has_certificate) {
+            (false, _) => "is it a port with TLS (pulsar+ssl://)?",
+            (true, false) => "does it require a client certificate?",
+            (true, true) => "does it trust the client certificate?",
+        };
+        let text = format!("{address} closed the connection during the handshake; {hint}");
+        Error::with_source(ErrorKind::Unreachable, text, error.unwrap_or_else(end_of_file))
+    }
+
+    fn no_pulsar(&self, error: pulsar_wire::FrameError) -> Error {
+        let text = format!("{} does not speak Pulsar's protocol", self.address);
+        Error::with_source(ErrorKind::Unreachable, text, error)
     }
 
     pub(super) fn start(self, number: u64, target: Target) -> Arc<Link> {
         let link = Arc::new(Link {
             number,
             target,
+            address: self.address,
+            authenticator: self.authenticator,
             max_message_size: self.connection.max_message_size(),
             ids: self.connection.ids(),
             state: Mutex::new(State {
                 connection: self.connection,
                 sessions: HashMap::new(),
                 down: None,
+                renewing: false,
+                no_credentials: None,
             }),
             outbox: Mutex::new(Vec::new()),
             writable: Notify::new(),
@@ -91,7 +153,6 @@ impl Handshake {
     }
 }
 
-fn no_pulsar(target: &Target, error: pulsar_wire::FrameError) -> Error {
-    let text = format!("{} does not speak Pulsar's protocol", target.address());
-    Error::with_source(ErrorKind::Unreachable, text, error)
+fn end_of_file() -> io::Error {
+    io::ErrorKind::UnexpectedEof.into()
 }

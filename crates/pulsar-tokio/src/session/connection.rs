@@ -6,10 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use pulsar_wire::proto::{CommandConnect, CommandConnected, CommandPong, FeatureFlags};
+use bytes::Bytes;
+use pulsar_wire::proto::{
+    AuthData, CommandAuthResponse, CommandConnect, CommandConnected, CommandPong, FeatureFlags,
+};
 use pulsar_wire::{Command, DEFAULT_MAX_MESSAGE_SIZE, PROTOCOL_VERSION, ServerError};
 
+use crate::auth::Credentials;
 use crate::error::{Error, ErrorKind};
+use crate::secret::scrub;
 
 /// The numbers of one connection's requests. All kinds of requests share them, and none comes twice.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +36,15 @@ pub(crate) struct Connection<W> {
     last_heard: Instant,
     pinged: bool,
     max_message_size: usize,
+    /// What the broker was shown last.
+    credentials: Option<Credentials>,
 }
+
+/// The request number, -1 in Java, of an error that answers no request.
+const NO_REQUEST: u64 = u64::MAX;
+
+/// How clients introduce themselves.
+const CLIENT_VERSION: &str = concat!("pulsar-tokio-", env!("CARGO_PKG_VERSION"));
 
 #[derive(Debug, PartialEq, Eq)]
 enum Phase {
@@ -51,6 +64,8 @@ pub(crate) enum Incoming<W> {
     Answer(W, Command),
     /// A command for a producer or a consumer on this connection.
     Session(Command),
+    /// The broker wants (fresh) credentials.
+    Challenge,
     /// Nobody waits for it.
     Nothing,
 }
@@ -64,7 +79,7 @@ pub(crate) enum Life {
 }
 
 impl<W> Connection<W> {
-    pub(crate) fn new(now: Instant, keep_alive: Duration) -> Self {
+    pub(crate) fn new(now: Instant, keep_alive: Duration, credentials: Option<Credentials>) -> Self {
         Self {
             phase: Phase::Handshake,
             ids: RequestIds::default(),
@@ -73,13 +88,19 @@ impl<W> Connection<W> {
             last_heard: now,
             pinged: false,
             max_message_size: DEFAULT_MAX_MESSAGE_SIZE,
+            credentials,
         }
     }
 
     /// The command that begins the handshake. `proxy_to` names the broker behind a proxy.
-    pub(crate) fn connect(proxy_to: Option<String>) -> Command {
+    ///
+    /// The `original_…` fields stay empty: only a proxy, which speaks for somebody else, fills them.
+    pub(crate) fn connect(&self, proxy_to: Option<String>) -> Command {
+        let (method, data) = self.credentials.as_ref().map(shown).unzip();
         Command::Connect(Box::new(CommandConnect {
-            client_version: concat!("pulsar-tokio-", env!("CARGO_PKG_VERSION")).to_owned(),
+            client_version: CLIENT_VERSION.to_owned(),
+            auth_method_name: method,
+            auth_data: data,
             protocol_version: Some(PROTOCOL_VERSION),
             proxy_to_broker_url: proxy_to,
             feature_flags: Some(FeatureFlags {
@@ -88,6 +109,33 @@ impl<W> Connection<W> {
             }),
             ..CommandConnect::default()
         }))
+    }
+
+    /// The answer to a challenge.
+    ///
+    /// # Errors
+    ///
+    /// There are no credentials to answer with.
+    pub(crate) fn respond(&mut self, credentials: Option<Credentials>) -> Result<Command, Error> {
+        let Some(credentials) = credentials else {
+            let text = "the broker asks for authentication, and none is given";
+            return Err(Error::new(ErrorKind::Credentials, text));
+        };
+        let (method, data) = shown(&credentials);
+        self.credentials = Some(credentials);
+        Ok(Command::AuthResponse(CommandAuthResponse {
+            client_version: Some(CLIENT_VERSION.to_owned()),
+            response: Some(AuthData {
+                auth_method_name: Some(method),
+                auth_data: Some(data),
+            }),
+            protocol_version: Some(PROTOCOL_VERSION),
+        }))
+    }
+
+    /// What the broker was shown last.
+    pub(crate) fn credentials(&self) -> Option<&Credentials> {
+        self.credentials.as_ref()
     }
 
     /// A number for a request whose answer `waiter` gets. Numbers are never used twice.
@@ -116,7 +164,8 @@ impl<W> Connection<W> {
     /// # Errors
     ///
     /// The connection has to end: the broker refused the handshake or broke the protocol.
-    pub(crate) fn receive(&mut self, command: Command) -> Result<Incoming<W>, Error> {
+    pub(crate) fn receive(&mut self, mut command: Command) -> Result<Incoming<W>, Error> {
+        self.hide_what_was_shown(&mut command);
         match (&self.phase, command) {
             (_, Command::Ping(_)) => Ok(Incoming::Reply(Command::Pong(CommandPong {}))),
             (_, Command::Pong(_)) => Ok(Incoming::Nothing),
@@ -129,9 +178,12 @@ impl<W> Connection<W> {
                 &error.message,
                 "connect",
             )),
-            (Phase::Handshake, Command::AuthChallenge(_)) => Err(Error::new(
-                ErrorKind::Unsupported,
-                "the broker asks for authentication, which this version does not speak yet",
+            (Phase::Handshake | Phase::Up, Command::AuthChallenge(_)) => Ok(Incoming::Challenge),
+            // Not the answer to a request: the broker says why it ends the connection.
+            (Phase::Up, Command::Error(error)) if error.request_id == NO_REQUEST => Err(Error::refused(
+                ServerError::from_i32(error.error),
+                &error.message,
+                "keep the connection",
             )),
             (Phase::Handshake, other) => Err(Error::new(
                 ErrorKind::ConnectionLost,
@@ -142,6 +194,23 @@ impl<W> Connection<W> {
             )),
             (Phase::Up, command) => Ok(self.route(command)),
             (Phase::Down, _) => Ok(Incoming::Nothing),
+        }
+    }
+
+    /// A broker may repeat in its words what it was shown.
+    fn hide_what_was_shown(&self, command: &mut Command) {
+        let Some(credentials) = &self.credentials else {
+            return;
+        };
+        let text = match command {
+            Command::Error(error) => Some(&mut error.message),
+            Command::SendError(error) => Some(&mut error.message),
+            Command::LookupTopicResponse(response) => response.message.as_mut(),
+            Command::PartitionMetadataResponse(response) => response.message.as_mut(),
+            _ => None,
+        };
+        if let Some(text) = text {
+            *text = scrub(text, &credentials.secrets());
         }
     }
 
@@ -221,6 +290,12 @@ impl<W> Connection<W> {
     }
 }
 
+/// Method and data, as they go over the wire.
+fn shown(credentials: &Credentials) -> (String, Bytes) {
+    let data = Bytes::copy_from_slice(credentials.data.reveal().as_bytes());
+    (credentials.method.to_owned(), data)
+}
+
 #[cfg(test)]
 mod tests {
     use pulsar_wire::proto::{CommandError, CommandPing, CommandSuccess};
@@ -230,7 +305,7 @@ mod tests {
     const KEEP_ALIVE: Duration = Duration::from_secs(30);
 
     fn up(now: Instant) -> Connection<&'static str> {
-        let mut connection = Connection::new(now, KEEP_ALIVE);
+        let mut connection = Connection::new(now, KEEP_ALIVE, None);
         let connected = CommandConnected {
             max_message_size: Some(1000),
             ..CommandConnected::default()
@@ -273,14 +348,14 @@ mod tests {
 
     #[test]
     fn a_ping_is_answered_also_before_the_handshake() {
-        let mut connection = Connection::<()>::new(Instant::now(), KEEP_ALIVE);
+        let mut connection = Connection::<()>::new(Instant::now(), KEEP_ALIVE, None);
         let reply = connection.receive(Command::Ping(CommandPing {}));
         assert!(matches!(reply, Ok(Incoming::Reply(Command::Pong(_)))));
     }
 
     #[test]
     fn a_refused_handshake_is_an_error_with_the_brokers_words() {
-        let mut connection = Connection::<()>::new(Instant::now(), KEEP_ALIVE);
+        let mut connection = Connection::<()>::new(Instant::now(), KEEP_ALIVE, None);
         let refusal = CommandError {
             message: "no entry".into(),
             error: 10,

@@ -162,7 +162,7 @@ impl World {
         let peer = self.broker.connect(self.now);
         let number = self.next_link;
         self.next_link += 1;
-        let connection = Connection::new(self.now, KEEP_ALIVE);
+        let connection = Connection::new(self.now, KEEP_ALIVE, None);
         let link = Link::new(client, role, peer, connection, self.now + HANDSHAKE_TIMEOUT);
         self.note(|| format!("client {client} dials link {number} to {role:?}"));
         self.links.insert(number, link);

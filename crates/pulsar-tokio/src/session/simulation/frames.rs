@@ -156,6 +156,7 @@ impl World {
                 link.send(command);
                 Ok(())
             }
+            Ok(Incoming::Challenge) => panic!("the model asks nobody for credentials"),
             Ok(Incoming::Answer(waiter, command)) => self.answer(number, waiter, command),
             Ok(Incoming::Session(command)) => {
                 let id = match &command {

@@ -112,7 +112,8 @@ impl Link {
             to_client: Way::new(),
             closed_producers: BTreeSet::new(),
         };
-        link.send(Connection::<Waiter>::connect(None));
+        let hello = link.connection.connect(None);
+        link.send(hello);
         link
     }
 
