@@ -65,8 +65,8 @@ impl Contender {
     fn is_able_to(self, task: Task) -> bool {
         match self {
             Self::Protocol => task == Task::PublishOne,
-            // They have no batches.
-            Self::Sdk | Self::Bare | Self::PythonSdk => task != Task::PublishBatches,
+            // It has no batches.
+            Self::PythonSdk => task != Task::PublishBatches,
             _ => true,
         }
     }

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use babelqueue_pulsar::{Consumer, Pulsar, SubscriptionType};
+use babelqueue_pulsar::{Batching, Consumer, Pulsar, SubscriptionType};
 use pulsar_tokio::{Client, NewMessage};
 use pulsar_wire::proto::KeyValue;
 use tokio::sync::Notify;
 
 use super::{Figures, Task};
 use crate::process::Process;
-use crate::protocol::{Connection, Sample};
+use crate::protocol::{BATCH, Connection, Sample};
 use crate::work::{ORDER, SUBSCRIPTION, UNCONFIRMED_ACKS, URN, encoded, make_room};
 use crate::{Result, brokers};
 
@@ -108,11 +108,7 @@ where
     E: std::error::Error + 'static,
 {
     fn new(task: Task, count: u32) -> Self {
-        let size = match task {
-            Task::PublishOne => 1,
-            Task::PublishBatches => 5_000,
-            _ => 500,
-        };
+        let size = in_flight(task) as usize;
         Self {
             pending: VecDeque::with_capacity(size),
             size,
@@ -159,7 +155,11 @@ async fn publish_bare(url: &str, topic: &str, task: Task, count: u32) -> Result<
     let (body, properties) = encoded(topic)?;
     let properties = properties.into_pairs();
     let client = Client::new(url)?;
-    let producer = client.producer(topic).max_pending(5_000).open().await?;
+    let mut opening = client.producer(topic).max_pending(in_flight(task));
+    if task == Task::PublishBatches {
+        opening = opening.batching(batching());
+    }
+    let producer = opening.open().await?;
     let keys = keys();
     let meter = Meter::start()?;
     let mut window = Window::new(task, count);
@@ -179,7 +179,11 @@ async fn publish_bare(url: &str, topic: &str, task: Task, count: u32) -> Result<
 
 async fn publish_sdk(url: &str, topic: &str, task: Task, count: u32) -> Result<Figures> {
     let pulsar = Pulsar::new(url)?;
-    let publisher = pulsar.publisher(topic).await?;
+    let mut opening = pulsar.publisher(topic).max_pending(in_flight(task));
+    if task == Task::PublishBatches {
+        opening = opening.batching(batching());
+    }
+    let publisher = opening.await?;
     let keys = keys();
     let meter = Meter::start()?;
     let mut window = Window::new(task, count);
@@ -195,6 +199,19 @@ async fn publish_sdk(url: &str, topic: &str, task: Task, count: u32) -> Result<F
     let figures = meter.stop(latencies);
     publisher.sink().close(PATIENCE).await;
     figures
+}
+
+fn in_flight(task: Task) -> u32 {
+    match task {
+        Task::PublishOne => 1,
+        Task::PublishBatches => 5_000,
+        _ => 500,
+    }
+}
+
+/// As the other clients are set.
+fn batching() -> Batching {
+    Batching::new().max_messages(BATCH)
 }
 
 fn keys() -> Vec<String> {

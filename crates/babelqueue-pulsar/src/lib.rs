@@ -92,6 +92,7 @@
 //! | module | what it is for |
 //! |---|---|
 //! | `topic` | short names, the dead-letter topic of a topic |
+//! | `publisher` | a publisher to be opened |
 //! | `sink` | publishing: a producer as the runtime's port |
 //! | `subscription` | consuming, with everything opened and owned by us |
 //! | `given` | consuming from a subscription and with producers that the user opened |
@@ -101,6 +102,7 @@
 mod given;
 mod open_error;
 mod producers;
+mod publisher;
 mod pulsar;
 mod sink;
 mod subscription;
@@ -117,8 +119,9 @@ pub use babelqueue::{
 };
 pub use given::GivenSubscription;
 pub use open_error::{OpenError, OpenErrorKind};
+pub use publisher::PublisherBuilder;
 pub use pulsar::{Pulsar, PulsarBuilder};
-pub use pulsar_tokio::{self, InitialPosition, Settings, SubscriptionType};
+pub use pulsar_tokio::{self, Batching, Compression, InitialPosition, Settings, SubscriptionType};
 pub use sink::{PulsarReceipt, PulsarSink};
 pub use subscription::{DEAD_LETTER_SUBSCRIPTION, Subscription};
 pub use topic::{dead_letter_topic, short_name};

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use pulsar_tokio::{Client, ClientBuilder, Producer, Settings};
 
-use crate::Publisher;
 use crate::open_error::OpenError;
-use crate::sink::PulsarSink;
+use crate::publisher::PublisherBuilder;
 use crate::subscription::Subscription;
 
 /// A Pulsar cluster. Cheap to clone; all clones share the connections.
@@ -61,21 +60,9 @@ impl Pulsar {
         &self.client
     }
 
-    /// Opens a publisher to `topic`, in any of Pulsar's forms.
-    ///
-    /// # Errors
-    ///
-    /// The broker cannot be reached or refuses.
-    ///
-    /// # Cancel safety
-    ///
-    /// Dropping the future closes what it has opened.
-    pub async fn publisher(&self, topic: &str) -> Result<Publisher, OpenError> {
-        let producer = self
-            .producer(topic, None)
-            .await
-            .map_err(|error| cannot_publish(topic, error))?;
-        Ok(Publisher::new(PulsarSink::new(producer)))
+    /// A publisher to `topic`, in any of Pulsar's forms; awaiting it opens it.
+    pub fn publisher(&self, topic: &str) -> PublisherBuilder {
+        PublisherBuilder::new(self, topic)
     }
 
     /// Prepares to consume `topic` with the subscription of this name.
@@ -95,10 +82,6 @@ impl Pulsar {
         }
         builder.open().await.map(Arc::new)
     }
-}
-
-fn cannot_publish(topic: &str, error: pulsar_tokio::Error) -> OpenError {
-    OpenError::pulsar(&format!("publish to {topic}"), error)
 }
 
 impl PulsarBuilder {

@@ -58,7 +58,7 @@ pub use consumer::{
 pub use endpoint::Health;
 pub use error::{Error, ErrorKind};
 pub use message::{Key, Message, MessageId, NewMessage, Payload, Stored, Ticket, Undecodable};
-pub use producer::{Full, Producer, ProducerBuilder, Receipt};
+pub use producer::{Batching, Compression, Full, Producer, ProducerBuilder, Receipt};
 pub use pulsar_wire::ServerError;
 pub use secret::Secret;
 pub use settings::Settings;

@@ -78,7 +78,7 @@ async fn run_goes_on_while_acknowledgements_are_unconfirmed(kind: SubscriptionTy
 #[tokio::test]
 async fn a_follow_up_of_a_handler_stays_in_the_trace() {
     let scene = Scene::new(broker!(), "trace");
-    let publisher: Publisher = within("a publisher", scene.pulsar().publisher(&scene.dlq))
+    let publisher: Publisher = within("a publisher", scene.pulsar().publisher(&scene.dlq).into_future())
         .await
         .expect("a publisher");
     let builder = Consumer::builder().handler(ORDER, move |envelope, _| {

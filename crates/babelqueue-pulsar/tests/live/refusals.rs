@@ -18,9 +18,11 @@ const JSON_SCHEMA: Schema<'_> = Schema {
 };
 
 /// The error of something that must not open.
-async fn refused<T: std::fmt::Debug>(opening: impl Future<Output = Result<T, OpenError>>) -> OpenError {
+async fn refused<T: std::fmt::Debug>(opening: impl IntoFuture<Output = Result<T, OpenError>>) -> OpenError {
     let begin = Instant::now();
-    let error = within("a refusal", opening).await.expect_err("a refusal");
+    let error = within("a refusal", opening.into_future())
+        .await
+        .expect_err("a refusal");
     assert!(
         begin.elapsed() < Duration::from_secs(20),
         "took {:?}",

@@ -1,20 +1,29 @@
 //! A producer's sends from the call to the receipt, across sessions.
 //!
+//! A message leaves alone, or in a batch of its key ([`batches`]); either way it is one entry with consecutive sequence
+//! numbers, given when the entry leaves, so that a broker that drops duplicates sees them rise.
+//!
 //! Everything that has no receipt yet stays in `pending`, in order, with the frame as it was
 //! encoded, and is sent again with the same sequence numbers when the next session opens. A send
 //! ends only with a receipt, with the broker's refusal of that message, or with its time running
 //! out, and the latter says that the message may be there all the same.
 
+mod batches;
+mod entry;
+
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use pulsar_wire::compression::Codec;
 use pulsar_wire::proto::{
-    CommandCloseProducer, CommandProducer, CommandProducerSuccess, CommandSend, CommandSendError,
-    CommandSendReceipt, MessageMetadata,
+    CommandCloseProducer, CommandProducer, CommandProducerSuccess, CommandSendError, CommandSendReceipt,
 };
-use pulsar_wire::{Command, ServerError, encode_send, message_size};
+use pulsar_wire::{Command, ServerError};
 
+pub(crate) use self::batches::Batching;
+use self::batches::{Batches, Group, Member};
+use self::entry::{Sender, TooLarge};
 use super::attach::Attach;
 use crate::error::{Error, ErrorKind};
 use crate::message::{MessageId, NewMessage, Stored};
@@ -29,6 +38,8 @@ pub(crate) struct ProducerSetup {
     pub(crate) send_timeout: Option<Duration>,
     pub(crate) persistent: bool,
     pub(crate) partition: i32,
+    pub(crate) codec: Codec,
+    pub(crate) batching: Option<Batching>,
 }
 
 /// The sends of one producer; `R` is what gets the receipt.
@@ -44,7 +55,12 @@ pub(crate) struct Producer<R> {
     is_first: bool,
     next_sequence: u64,
     max_message_size: usize,
+    /// What waits for others of its key, where messages are batched.
+    batches: Option<Batches<R>>,
+    /// What is on its way, an entry each.
     pending: VecDeque<Pending<R>>,
+    /// How many messages that are.
+    pending_messages: usize,
     /// The number of the request that opens, while its answer is awaited.
     opening: Option<u64>,
     closing: bool,
@@ -56,7 +72,7 @@ pub(crate) struct Producer<R> {
 struct Pending<R> {
     sequence: u64,
     frame: Bytes,
-    receipt: R,
+    receipts: Receipts<R>,
     /// Whether it was sent in the current session.
     sent: bool,
     /// Whether an earlier session sent it and ended before the receipt: it may be stored.
@@ -65,6 +81,30 @@ struct Pending<R> {
     /// stored, and a broker that deduplicates then drops this one however often it comes.
     damaged: bool,
     deadline: Option<Instant>,
+}
+
+/// Who waits for the receipt of an entry.
+#[derive(Debug)]
+enum Receipts<R> {
+    Single(R),
+    /// In the order of the batch.
+    Batch(Vec<R>),
+}
+
+impl<R> Receipts<R> {
+    fn count(&self) -> usize {
+        match self {
+            Self::Single(_) => 1,
+            Self::Batch(receipts) => receipts.len(),
+        }
+    }
+}
+
+impl<R> Pending<R> {
+    /// The number under which the broker refuses the entry.
+    fn highest_sequence(&self) -> u64 {
+        self.sequence + self.receipts.count() as u64 - 1
+    }
 }
 
 /// What a receipt or refusal means for the session.
@@ -81,6 +121,7 @@ impl<R> Producer<R> {
         Self {
             attach,
             name: setup.name.clone().unwrap_or_default().into(),
+            batches: setup.batching.map(Batches::new),
             setup,
             id,
             epoch: 0,
@@ -88,6 +129,7 @@ impl<R> Producer<R> {
             next_sequence: 0,
             max_message_size: 0,
             pending: VecDeque::new(),
+            pending_messages: 0,
             opening: None,
             closing: false,
             out: Vec::new(),
@@ -100,8 +142,9 @@ impl<R> Producer<R> {
         String::from_utf8_lossy(&self.name).into_owned()
     }
 
+    /// How many messages have no receipt yet.
     pub(crate) fn pending(&self) -> usize {
-        self.pending.len()
+        self.pending_messages + self.batches.as_ref().map_or(0, Batches::messages)
     }
 
     /// The command that opens a session.
@@ -168,7 +211,7 @@ impl<R> Producer<R> {
         }
     }
 
-    /// Takes a message. It goes out at once when a session is open, else when the next one opens.
+    /// Takes a message. It goes out at once, or with others of its key; when no session is open, with the next one.
     ///
     /// # Errors
     ///
@@ -183,58 +226,114 @@ impl<R> Producer<R> {
         if self.attach.is_ended() || self.closing {
             return Err((receipt, self.ended_error()));
         }
-        let payload = message.payload.clone();
-        let metadata = self.metadata(now_ms, message);
-        let size = message_size(&metadata, payload.len());
-        if size > self.max_message_size {
-            let text = format!(
-                "the message for {} has {size} bytes with its metadata, more than the broker's greatest size of {}",
-                self.setup.topic, self.max_message_size
-            );
-            return Err((receipt, Error::new(ErrorKind::TooLarge, text)));
-        }
-        let sequence = self.next_sequence;
-        let send = CommandSend {
-            producer_id: self.id,
-            sequence_id: sequence,
-            num_messages: None,
-            ..CommandSend::default()
+        let member = Member {
+            message,
+            at_ms: now_ms,
+            deadline: self.setup.send_timeout.map(|timeout| now + timeout),
+            receipt,
         };
-        let frame = encode_send(&send, &metadata, &payload);
-        self.next_sequence += 1;
+        let Some(batches) = &mut self.batches else {
+            return self.send_alone(member);
+        };
+        if !batches.may_hold(&member.message, self.max_message_size) {
+            // What came before it leaves before it.
+            self.flush();
+            return self.send_alone(member);
+        }
+        if self.pending() == 0 {
+            return self.send_alone(member);
+        }
+        let filled = match &mut self.batches {
+            Some(batches) => batches.push(now, member, self.max_message_size),
+            None => [None, None],
+        };
+        for group in filled.into_iter().flatten() {
+            self.send_group(group);
+        }
+        Ok(())
+    }
+
+    fn send_alone(&mut self, member: Member<R>) -> Result<(), (R, Error)> {
+        let Member {
+            message,
+            at_ms,
+            deadline,
+            receipt,
+        } = member;
+        match self.sender().single(at_ms, message) {
+            Ok(frame) => {
+                self.push(frame, Receipts::Single(receipt), deadline);
+                Ok(())
+            }
+            Err(too_large) => Err((receipt, self.too_large(too_large))),
+        }
+    }
+
+    /// Sends messages of one key together.
+    fn send_group(&mut self, mut group: Group<R>) {
+        if group.members.len() == 1 {
+            let Some(member) = group.members.pop() else { return };
+            if let Err((receipt, error)) = self.send_alone(member) {
+                self.done.push((receipt, Err(error)));
+            }
+            return;
+        }
+        let frame = self.sender().batch(&mut group.members);
+        let deadline = group.members.first().and_then(|first| first.deadline);
+        let receipts = group.members.into_iter().map(|member| member.receipt);
+        match frame {
+            Ok(frame) => self.push(frame, Receipts::Batch(receipts.collect()), deadline),
+            Err(too_large) => {
+                let error = self.too_large(too_large);
+                self.done
+                    .extend(receipts.map(|receipt| (receipt, Err(error.clone()))));
+            }
+        }
+    }
+
+    /// Sends all that waits for others.
+    fn flush(&mut self) {
+        let groups = self.batches.as_mut().map(Batches::take_all);
+        for group in groups.into_iter().flatten() {
+            self.send_group(group);
+        }
+    }
+
+    fn push(&mut self, frame: Bytes, receipts: Receipts<R>, deadline: Option<Instant>) {
         let is_open = self.attach.is_open();
         if is_open {
             self.out.push(frame.clone());
         }
+        let sequence = self.next_sequence;
+        self.next_sequence += receipts.count() as u64;
+        self.pending_messages += receipts.count();
         self.pending.push_back(Pending {
             sequence,
             frame,
-            receipt,
+            receipts,
             sent: is_open,
             unsure: false,
             damaged: false,
-            deadline: self.setup.send_timeout.map(|timeout| now + timeout),
+            deadline,
         });
-        Ok(())
     }
 
-    fn metadata(&self, now_ms: u64, message: NewMessage) -> MessageMetadata {
-        let (partition_key, partition_key_b64_encoded) = match message.key {
-            Some(key) => (Some(key.text), key.base64.then_some(true)),
-            None => (None, None),
-        };
-        MessageMetadata {
-            producer_name: self.name.clone(),
-            sequence_id: self.next_sequence,
-            publish_time: now_ms,
-            properties: message.properties,
-            partition_key,
-            partition_key_b64_encoded,
-            ordering_key: message.ordering_key,
-            deliver_at_time: message.deliver_at_ms,
-            event_time: message.event_time_ms,
-            ..MessageMetadata::default()
+    fn sender(&self) -> Sender<'_> {
+        Sender {
+            producer: self.id,
+            name: &self.name,
+            codec: self.setup.codec,
+            first_sequence: self.next_sequence,
+            most: self.max_message_size,
         }
+    }
+
+    fn too_large(&self, TooLarge(size): TooLarge) -> Error {
+        let text = format!(
+            "the message for {} has {size} bytes with its metadata, more than the broker's greatest size of {}",
+            self.setup.topic, self.max_message_size
+        );
+        Error::new(ErrorKind::TooLarge, text)
     }
 
     /// A receipt arrived.
@@ -256,9 +355,26 @@ impl<R> Producer<R> {
         }
         if let Some(pending) = self.pending.pop_front() {
             let result = self.judge(&pending, receipt);
-            self.done.push((pending.receipt, result));
+            self.conclude(pending, result);
+        }
+        // What came meanwhile has waited long enough.
+        if self.pending.is_empty() {
+            self.flush();
         }
         After::Fine
+    }
+
+    /// Tells everybody in the entry. With a result that stands for all, each gets its place in the batch.
+    fn conclude(&mut self, pending: Pending<R>, result: Result<Stored, Error>) {
+        self.pending_messages -= pending.receipts.count();
+        match pending.receipts {
+            Receipts::Single(receipt) => self.done.push((receipt, result)),
+            Receipts::Batch(receipts) => self.done.extend(
+                (0..)
+                    .zip(receipts)
+                    .map(|(index, receipt)| (receipt, member(&result, index))),
+            ),
+        }
     }
 
     /// What a receipt says. The id (-1, -1) means that nothing was stored under this number.
@@ -308,10 +424,13 @@ impl<R> Producer<R> {
                 if let Some(at) = self
                     .pending
                     .iter()
-                    .position(|pending| pending.sequence == refusal.sequence_id)
+                    .position(|pending| pending.highest_sequence() == refusal.sequence_id)
                     && let Some(pending) = self.pending.remove(at)
                 {
-                    self.done.push((pending.receipt, Err(error)));
+                    self.conclude(pending, Err(error));
+                }
+                if self.pending.is_empty() {
+                    self.flush();
                 }
                 After::Fine
             }
@@ -326,7 +445,7 @@ impl<R> Producer<R> {
                 let damaged = self
                     .pending
                     .iter_mut()
-                    .find(|pending| pending.sequence == refusal.sequence_id);
+                    .find(|pending| pending.highest_sequence() == refusal.sequence_id);
                 if let Some(damaged) = damaged.filter(|_| code == ServerError::ChecksumError) {
                     (damaged.sent, damaged.damaged) = (false, true);
                 }
@@ -355,8 +474,16 @@ impl<R> Producer<R> {
         }
     }
 
-    /// Fails what has waited too long for its receipt.
-    pub(crate) fn timed_out(&mut self, now: Instant) {
+    /// Sends what has waited long enough for others, and fails what has waited too long for its receipt.
+    pub(crate) fn on_time(&mut self, now: Instant) {
+        let due = self.batches.as_mut().map(|batches| batches.take_due(now));
+        for group in due.into_iter().flatten() {
+            self.send_group(group);
+        }
+        self.time_out(now);
+    }
+
+    fn time_out(&mut self, now: Instant) {
         while let Some(head) = self.pending.front() {
             if head.deadline.is_none_or(|deadline| now < deadline) {
                 return;
@@ -370,17 +497,21 @@ impl<R> Producer<R> {
             } else {
                 Error::new(ErrorKind::TimedOut, text + "; it was never sent")
             };
-            self.done.push((pending.receipt, Err(error)));
+            self.conclude(pending, Err(error));
         }
     }
 
-    pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        self.pending.front().and_then(|pending| pending.deadline)
+    /// When [`Producer::on_time`] has something to do.
+    pub(crate) fn next_time(&self) -> Option<Instant> {
+        let deadline = self.pending.front().and_then(|pending| pending.deadline);
+        let due = self.batches.as_ref().and_then(Batches::due);
+        deadline.into_iter().chain(due).min()
     }
 
     /// Takes nothing more; what is pending still goes out.
     pub(crate) fn close(&mut self) {
         self.closing = true;
+        self.flush();
     }
 
     pub(crate) fn id(&self) -> u64 {
@@ -412,7 +543,8 @@ impl<R> Producer<R> {
     }
 
     fn fail_all(&mut self, error: &Error) {
-        self.done.extend(self.pending.drain(..).map(|pending| {
+        self.flush();
+        while let Some(pending) = self.pending.pop_front() {
             let error = if pending.unsure && !error.is_ambiguous() {
                 Error::ambiguous(
                     error.kind(),
@@ -421,8 +553,8 @@ impl<R> Producer<R> {
             } else {
                 error.clone()
             };
-            (pending.receipt, Err(error))
-        }));
+            self.conclude(pending, Err(error));
+        }
     }
 
     fn ended_error(&self) -> Error {
@@ -440,6 +572,18 @@ impl<R> Producer<R> {
         pulsar_wire::encode_frame(command, &mut frame);
         self.out.push(frame.freeze());
     }
+}
+
+/// What the result of an entry is for its member at `index`.
+fn member(result: &Result<Stored, Error>, index: i32) -> Result<Stored, Error> {
+    let stored = result.as_ref().map_err(Clone::clone)?;
+    let at = |id: MessageId| MessageId {
+        batch_index: index,
+        ..id
+    };
+    Ok(Stored {
+        id: stored.id.map(at),
+    })
 }
 
 #[cfg(test)]

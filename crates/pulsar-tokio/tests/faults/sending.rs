@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pulsar_testing::{Broker, broker, eventually};
-use pulsar_tokio::{ErrorKind, Health, NewMessage, ServerError, SubscriptionType};
+use pulsar_tokio::{Batching, ErrorKind, Health, NewMessage, ServerError, SubscriptionType};
 use pulsar_wire::proto::{MessageMetadata, ProducerAccessMode};
 
 use crate::raw::RawProducer;
@@ -12,25 +12,39 @@ use crate::support::*;
 
 const SENDS: usize = 500;
 const CUTS: usize = 4;
+const BATCH: u32 = 30;
+
+fn batches() -> Batching {
+    // So long that only full ones leave while the sends go on.
+    Batching::new()
+        .max_messages(BATCH)
+        .max_delay(Duration::from_millis(500))
+}
 
 /// Every one of the sends is stored in each of five sessions and receipted in none but the last.
 /// The number of copies that are too many.
-async fn sends_through_cuts(broker: Broker, deduplicates: bool) -> usize {
+async fn sends_through_cuts(broker: Broker, batching: Option<Batching>, deduplicates: bool) -> usize {
     let namespace = broker.namespace("cuts");
     broker.admin().set_deduplication(&namespace, deduplicates);
     let topic = broker.topic_in(&namespace, "cuts");
     let scene = Scene::on(broker, topic);
     let consumer = consumer(&scene.client, &scene.topic, SubscriptionType::Shared).await;
-    let producer = scene.patient_producer().await;
+    let mut opening = scene.client.producer(&scene.topic).send_timeout(Duration::ZERO);
+    if let Some(batching) = batching {
+        opening = opening.batching(batching);
+    }
+    let producer = within("a producer", opening.open()).await.unwrap();
     scene.proxy.withhold("SEND_RECEIPT");
     let mut receipts = Vec::new();
     for number in 0..SENDS {
         let message = NewMessage::new(number.to_string());
         receipts.push(producer.enqueue(message).await.unwrap());
     }
+    // The first leaves alone, having found nothing on its way.
+    let entries = batching.map_or(SENDS, |_| 1 + (SENDS - 1).div_ceil(BATCH as usize));
     for session in 1..=CUTS + 1 {
         eventually("all are stored once more", || {
-            scene.proxy.kept_back("SEND_RECEIPT") >= session * SENDS
+            scene.proxy.kept_back("SEND_RECEIPT") >= session * entries
         });
         assert_eq!(producer.pending(), SENDS);
         if session <= CUTS {
@@ -58,14 +72,26 @@ async fn sends_through_cuts(broker: Broker, deduplicates: bool) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sends_without_receipts_survive_four_cuts_and_come_at_most_once_more_for_each() {
-    let duplicates = sends_through_cuts(broker!(), false).await;
+    let duplicates = sends_through_cuts(broker!(), None, false).await;
     println!("{SENDS} sends, {CUTS} cuts: {duplicates} duplicates");
     assert!(duplicates <= CUTS * SENDS);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sends_without_receipts_survive_four_cuts_once_where_the_broker_deduplicates() {
-    assert_eq!(sends_through_cuts(broker!(), true).await, 0);
+    assert_eq!(sends_through_cuts(broker!(), None, true).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn batches_without_receipts_survive_four_cuts_and_come_at_most_once_more_for_each() {
+    let duplicates = sends_through_cuts(broker!(), Some(batches()), false).await;
+    println!("{SENDS} sends in batches, {CUTS} cuts: {duplicates} duplicates");
+    assert!(duplicates <= CUTS * SENDS);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn batches_without_receipts_survive_four_cuts_once_where_the_broker_deduplicates() {
+    assert_eq!(sends_through_cuts(broker!(), Some(batches()), true).await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,6 +6,7 @@
 )]
 
 mod batches;
+mod batching;
 mod cancelled;
 mod messages;
 mod outages;

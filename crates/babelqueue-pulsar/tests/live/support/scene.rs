@@ -122,7 +122,7 @@ impl Scene {
 
     /// A publisher to the work topic.
     pub(crate) async fn publisher(&self) -> Publisher {
-        within("a publisher", self.pulsar().publisher(&self.topic))
+        within("a publisher", self.pulsar().publisher(&self.topic).into_future())
             .await
             .expect("a publisher")
     }

@@ -7,11 +7,15 @@ use super::*;
 use crate::lookup::Target;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
+const DELAY: Duration = Duration::from_millis(10);
+const REPETITIVE: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
 struct Scene {
     now: Instant,
     machine: Producer<&'static str>,
     requests: u64,
+    /// The broker's greatest size.
+    most: usize,
 }
 
 impl Scene {
@@ -29,6 +33,8 @@ impl Scene {
             send_timeout: Some(TIMEOUT),
             persistent: true,
             partition: -1,
+            codec: Codec::None,
+            batching: None,
         };
         change(&mut setup);
         let machine = Producer::new(7, setup, Attach::new(now, TIMEOUT));
@@ -36,6 +42,7 @@ impl Scene {
             now,
             machine,
             requests: 0,
+            most: 1_000,
         }
     }
 
@@ -53,7 +60,7 @@ impl Scene {
             attach.looked_up(Target::direct("pulsar://broker:6650").unwrap());
         }
         assert!(attach.dialled(self.now));
-        self.machine.open(self.requests, 1_000);
+        self.machine.open(self.requests, self.most);
         match &self.sent()[..] {
             [Command::Producer(command)] => (**command).clone(),
             other => panic!("{other:?}"),
@@ -142,6 +149,135 @@ impl Scene {
     fn failed(&mut self) -> Vec<(&'static str, Error)> {
         let done = self.done().into_iter();
         done.map(|(text, result)| (text, result.unwrap_err())).collect()
+    }
+}
+
+fn batching() -> Scene {
+    let mut scene = Scene::with(|setup| {
+        setup.batching = Some(Batching {
+            max_messages: 3,
+            max_bytes: 800,
+            max_delay: DELAY,
+        });
+    });
+    scene.most = 10_000;
+    scene.open(-1);
+    scene
+}
+
+/// The first and the last number of each entry that was sent.
+fn ranges(scene: &mut Scene) -> Vec<(u64, u64)> {
+    let sent = scene.sent().into_iter();
+    sent.map(|command| match command {
+        Command::Send(send) => (
+            send.sequence_id,
+            send.highest_sequence_id.unwrap_or(send.sequence_id),
+        ),
+        other => panic!("{}", other.name()),
+    })
+    .collect()
+}
+
+#[test]
+fn a_message_that_finds_nothing_on_its_way_leaves_at_once_and_the_next_ones_with_its_receipt() {
+    let mut scene = batching();
+    for text in ["a", "b", "c"] {
+        scene.send(text);
+    }
+    assert_eq!(ranges(&mut scene), [(0, 0)]);
+    assert_eq!(scene.machine.pending(), 3);
+    scene.receipt(0, 5);
+    assert_eq!(ranges(&mut scene), [(1, 2)]);
+    scene.receipt(1, 6);
+    let ids: Vec<_> = scene
+        .done()
+        .into_iter()
+        .map(|(text, stored)| (text, stored.unwrap().id.unwrap()))
+        .map(|(text, id)| (text, id.entry, id.batch_index))
+        .collect();
+    assert_eq!(ids, [("a", 5, -1), ("b", 6, 0), ("c", 6, 1)]);
+    assert_eq!(scene.machine.pending(), 0);
+}
+
+#[test]
+fn a_full_batch_does_not_wait_for_anything() {
+    let mut scene = batching();
+    for text in ["a", "b", "c", "d", "e"] {
+        scene.send(text);
+    }
+    assert_eq!(ranges(&mut scene), [(0, 0), (1, 3)]);
+}
+
+#[test]
+fn what_waits_leaves_when_its_time_is_over() {
+    let mut scene = batching();
+    scene.send("a");
+    scene.send("b");
+    assert_eq!(scene.machine.next_time(), Some(scene.now + DELAY));
+    scene.machine.on_time(scene.now + DELAY);
+    assert_eq!(ranges(&mut scene), [(0, 0), (1, 1)]);
+}
+
+#[test]
+fn a_delayed_message_leaves_alone_and_behind_what_came_before_it() {
+    let mut scene = batching();
+    scene.send("a");
+    scene.send("b");
+    scene.send("c");
+    let delayed = NewMessage::new("d").deliver_at_ms(1);
+    scene.machine.send(scene.now, 1, delayed, "d").unwrap();
+    assert_eq!(ranges(&mut scene), [(0, 0), (1, 2), (3, 3)]);
+}
+
+#[test]
+fn batches_are_sent_again_as_they_were_and_refused_by_their_highest_number() {
+    let mut scene = batching();
+    for text in ["a", "b", "c", "d"] {
+        scene.send(text);
+    }
+    scene.sent();
+    scene.lose();
+    scene.open(-1);
+    assert_eq!(ranges(&mut scene), [(0, 0), (1, 3)]);
+    scene.refuse(3, ServerError::NotAllowedError);
+    let failed: Vec<_> = scene.failed().into_iter().map(|(text, _)| text).collect();
+    assert_eq!(failed, ["b", "c", "d"]);
+    scene.receipt(0, 5);
+    assert_eq!(scene.stored(), ["a"]);
+}
+
+#[test]
+fn closing_sends_what_waits() {
+    let mut scene = batching();
+    scene.send("a");
+    scene.send("b");
+    scene.machine.close();
+    assert_eq!(ranges(&mut scene), [(0, 0), (1, 1)]);
+    assert_eq!(scene.machine.pending(), 2);
+}
+
+#[test]
+fn a_terminal_refusal_fails_what_waits_too() {
+    let mut scene = batching();
+    scene.send("a");
+    scene.send("b");
+    scene.refuse(0, ServerError::TopicTerminatedError);
+    assert_eq!(scene.failed().len(), 2);
+    assert_eq!(scene.machine.pending(), 0);
+}
+
+#[test]
+fn what_a_codec_does_not_make_smaller_is_sent_as_it_is() {
+    for (text, compressed) in [("a", false), (REPETITIVE, true)] {
+        let mut scene = Scene::with(|setup| setup.codec = Codec::Lz4);
+        scene.open(-1);
+        scene.send(text);
+        let frame = scene.machine.out.pop().unwrap();
+        let mut input = bytes::BytesMut::from(&frame[..]);
+        let frame = FrameDecoder::default().decode(&mut input).unwrap().unwrap();
+        let metadata = frame.message.unwrap().metadata().unwrap();
+        assert_eq!(metadata.compression.is_some(), compressed);
+        assert_eq!(metadata.uncompressed_size.is_some(), compressed);
     }
 }
 
@@ -368,12 +504,12 @@ fn a_timeout_is_ambiguous_only_for_what_was_sent() {
     scene.send("sent");
     scene.lose();
     scene.send("unsent");
-    assert_eq!(scene.machine.next_deadline(), Some(scene.now + TIMEOUT));
+    assert_eq!(scene.machine.next_time(), Some(scene.now + TIMEOUT));
     scene
         .machine
-        .timed_out(scene.now + TIMEOUT - Duration::from_nanos(1));
+        .on_time(scene.now + TIMEOUT - Duration::from_nanos(1));
     assert!(scene.done().is_empty());
-    scene.machine.timed_out(scene.now + TIMEOUT);
+    scene.machine.on_time(scene.now + TIMEOUT);
     let failed = scene.failed();
     assert_eq!(
         failed
@@ -382,14 +518,14 @@ fn a_timeout_is_ambiguous_only_for_what_was_sent() {
             .collect::<Vec<_>>(),
         [("sent", true), ("unsent", false)]
     );
-    assert_eq!(scene.machine.next_deadline(), None);
+    assert_eq!(scene.machine.next_time(), None);
 }
 
 #[test]
 fn a_receipt_for_what_has_timed_out_disturbs_nobody() {
     let mut scene = Scene::opened();
     scene.send("a");
-    scene.machine.timed_out(scene.now + TIMEOUT);
+    scene.machine.on_time(scene.now + TIMEOUT);
     scene.failed();
     assert_eq!(scene.receipt(0, 5), After::Fine);
     scene.send("b");

@@ -26,9 +26,10 @@ impl World {
         let Some(at) = self.any(|endpoint| matches!(endpoint.machine, Machine::Producer(_))) else {
             return Ok(());
         };
-        let (number, payload) = self.truth.publish();
+        let key = self.any_key();
+        let (number, payload) = self.truth.publish(key.clone());
         let mut message = NewMessage::new(payload);
-        if let Some(text) = self.any_key() {
+        if let Some(text) = key {
             message = message.key(Key { text, base64: false });
         }
         if self.rng.random_bool(0.1) {
@@ -73,6 +74,8 @@ impl World {
             send_timeout: self.plan.send_timeout,
             persistent: true,
             partition: -1,
+            codec: self.plan.codec,
+            batching: self.plan.batching,
         };
         let id = self.next_session[client];
         self.next_session[client] += 1;

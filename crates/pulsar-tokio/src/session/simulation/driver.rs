@@ -312,8 +312,7 @@ impl World {
             for frame in frames {
                 let frame = decoded(&frame);
                 if let (Command::Send(_), Some(message)) = (&frame.command, &frame.message) {
-                    self.truth
-                        .transmitted(&message.payload, (at, endpoint.sessions))?;
+                    self.truth.transmitted(message, (at, endpoint.sessions))?;
                 }
                 link.to_broker.push(frame);
             }

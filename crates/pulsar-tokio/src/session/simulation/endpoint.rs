@@ -215,14 +215,14 @@ impl Machine {
 
     pub(super) fn on_time(&mut self, now: Instant) {
         match self {
-            Self::Producer(machine) => machine.timed_out(now),
+            Self::Producer(machine) => machine.on_time(now),
             Self::Consumer(machine) => machine.on_time(now),
         }
     }
 
     pub(super) fn next_time(&self) -> Option<Instant> {
         match self {
-            Self::Producer(machine) => machine.next_deadline(),
+            Self::Producer(machine) => machine.next_time(),
             Self::Consumer(machine) => machine.next_time(),
         }
     }

@@ -66,7 +66,7 @@ impl World {
             *last ^= 1;
         }
         message.headers_and_payload = bytes.into();
-        self.truth.damage(&message.payload);
+        self.truth.damage(message);
         self.note(|| format!("a message on link {number} is damaged"));
     }
 

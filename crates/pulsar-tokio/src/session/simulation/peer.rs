@@ -56,7 +56,7 @@ impl World {
         let key = self.any_key();
         let mut batch = BatchBuilder::new();
         for _ in 0..count {
-            let (_, payload) = self.truth.publish();
+            let (_, payload) = self.truth.publish(None);
             let metadata = SingleMessageMetadata {
                 partition_key: key.clone(),
                 ..SingleMessageMetadata::default()

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use pulsar_wire::compression::Codec;
 use pulsar_wire::proto::SubType;
 use rand::Rng;
 use rand::rngs::SmallRng;
+
+use crate::session::producer::Batching;
 
 /// One thing that can happen next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +42,8 @@ pub(super) struct Plan {
     pub(super) window: u32,
     pub(super) send_timeout: Option<Duration>,
     pub(super) named_producers: bool,
+    pub(super) codec: Codec,
+    pub(super) batching: Option<Batching>,
     /// How likely a connection is refused.
     pub(super) refusing: f64,
     /// How likely the broker names the next broker when it closes a session.
@@ -97,6 +102,12 @@ impl Plan {
                 .random_bool(0.7)
                 .then(|| Duration::from_secs(rng.random_range(1..40))),
             named_producers: rng.random(),
+            codec: if rng.random() { Codec::None } else { Codec::Lz4 },
+            batching: rng.random::<bool>().then(|| Batching {
+                max_messages: rng.random_range(1..10),
+                max_bytes: rng.random_range(100..2_000),
+                max_delay: Duration::from_millis(rng.random_range(0..3_000)),
+            }),
             refusing: if rng.random() { 0.2 } else { 0.0 },
             assigning: if rng.random() { 0.5 } else { 0.0 },
             keys: rng.random_range(1..6),

@@ -55,6 +55,7 @@ enum Promise {
 
 #[derive(Debug, Default)]
 struct Published {
+    key: Option<Bytes>,
     /// The sessions in which it was sent.
     sessions: BTreeSet<(usize, u32)>,
     outcome: Option<Outcome>,
@@ -110,14 +111,17 @@ impl Truth {
     // Publishing.
 
     /// The number and payload of a new message.
-    pub(super) fn publish(&mut self) -> (u64, Bytes) {
+    pub(super) fn publish(&mut self, key: Option<Bytes>) -> (u64, Bytes) {
         let number = self.published.len() as u64;
-        self.published.push(Published::default());
+        self.published.push(Published {
+            key,
+            ..Published::default()
+        });
         (number, Bytes::copy_from_slice(&number.to_be_bytes()))
     }
 
-    pub(super) fn damage(&mut self, payload: &[u8]) {
-        self.damaged.extend(number_of(payload));
+    pub(super) fn damage(&mut self, message: &MessageFrame) {
+        self.damaged.extend(numbers_of(message).into_iter().flatten());
     }
 
     pub(super) fn promise_receipt(&mut self, message: u64) -> Token {
@@ -134,8 +138,14 @@ impl Truth {
     }
 
     /// A message leaves in a session of an endpoint.
-    pub(super) fn transmitted(&mut self, payload: &[u8], session: (usize, u32)) -> Check {
-        let number = number_of(payload).ok_or("a payload of nobody was sent")?;
+    pub(super) fn transmitted(&mut self, message: &MessageFrame, session: (usize, u32)) -> Check {
+        for number in numbers_of(message) {
+            self.transmitted_one(number.ok_or("a payload of nobody was sent")?, session)?;
+        }
+        Ok(())
+    }
+
+    fn transmitted_one(&mut self, number: u64, session: (usize, u32)) -> Check {
         let message = &mut self.published[usize::try_from(number).expect("a small number")];
         if message.outcome.is_some() {
             return Err(format!("message {number} is sent after its end"));
@@ -298,7 +308,9 @@ impl Truth {
                 let producer = self.published[message].sessions.first().map(|(at, _)| *at);
                 if copies[message] == 1
                     && let Some(producer) = producer
-                    && newest_of_producer.insert(producer, number) > Some(number)
+                    // Batches keep the order of each key.
+                    && newest_of_producer.insert((producer, &self.published[message].key), number)
+                        > Some(number)
                     && self.damaged.is_empty()
                 {
                     return Err(format!("message {number} is stored out of order"));
@@ -322,8 +334,10 @@ impl Truth {
                 }
                 Some(Outcome::Done(Some(id))) => {
                     let stored = entries.iter().find(|stored| stored.id.entry_id == id.entry);
-                    let is_there = stored
-                        .is_some_and(|stored| numbers_of(&parsed(stored)).contains(&Some(number as u64)));
+                    let place = usize::try_from(id.batch_index).unwrap_or(0);
+                    let is_there = stored.is_some_and(|stored| {
+                        numbers_of(&parsed(stored)).get(place) == Some(&Some(number as u64))
+                    });
                     if !is_there {
                         return Err(format!("the receipt of message {number} names {id}"));
                     }

@@ -1,0 +1,132 @@
+//! Messages as the frame of one entry: a single one, or a batch.
+
+use bytes::Bytes;
+use pulsar_wire::batch::BatchBuilder;
+use pulsar_wire::compression::{self, Codec};
+use pulsar_wire::proto::{CommandSend, MessageMetadata, SingleMessageMetadata};
+use pulsar_wire::{encode_send, message_size};
+
+use super::batches::Member;
+use crate::message::NewMessage;
+
+/// Who sends, and as what.
+#[derive(Debug)]
+pub(super) struct Sender<'a> {
+    pub(super) producer: u64,
+    pub(super) name: &'a Bytes,
+    pub(super) codec: Codec,
+    pub(super) first_sequence: u64,
+    /// The broker's greatest size.
+    pub(super) most: usize,
+}
+
+/// Metadata and payload have more bytes together than the broker takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TooLarge(pub(super) usize);
+
+impl Sender<'_> {
+    /// An entry with one message, not in batch format: it is smaller, and every client reads it.
+    pub(super) fn single(&self, now_ms: u64, message: NewMessage) -> Result<Bytes, TooLarge> {
+        let send = CommandSend {
+            producer_id: self.producer,
+            sequence_id: self.first_sequence,
+            ..CommandSend::default()
+        };
+        let (partition_key, partition_key_b64_encoded) = match message.key {
+            Some(key) => (Some(key.text), key.base64.then_some(true)),
+            None => (None, None),
+        };
+        let metadata = MessageMetadata {
+            properties: message.properties,
+            partition_key,
+            partition_key_b64_encoded,
+            ordering_key: message.ordering_key,
+            deliver_at_time: message.deliver_at_ms,
+            event_time: message.event_time_ms,
+            ..self.metadata(now_ms)
+        };
+        self.entry(&send, metadata, message.payload)
+    }
+
+    /// An entry with several messages of one key. It bears the key too: brokers look only there.
+    pub(super) fn batch<R>(&self, members: &mut [Member<R>]) -> Result<Bytes, TooLarge> {
+        let count = u32::try_from(members.len()).unwrap_or(u32::MAX);
+        let last = self.first_sequence + u64::from(count) - 1;
+        let send = CommandSend {
+            producer_id: self.producer,
+            sequence_id: self.first_sequence,
+            num_messages: Some(count.cast_signed()),
+            highest_sequence_id: Some(last),
+            ..CommandSend::default()
+        };
+        let mut metadata = MessageMetadata {
+            highest_sequence_id: Some(last),
+            num_messages_in_batch: Some(count.cast_signed()),
+            ..self.metadata(members.first().map_or(0, |first| first.at_ms))
+        };
+        if let Some(first) = members.first() {
+            let key = first.message.key.as_ref();
+            metadata.partition_key = key.map(|key| key.text.clone());
+            metadata.partition_key_b64_encoded = key.and_then(|key| key.base64.then_some(true));
+            metadata.ordering_key.clone_from(&first.message.ordering_key);
+        }
+        let mut batch = BatchBuilder::new();
+        for (sequence, member) in (self.first_sequence..).zip(members) {
+            let message = std::mem::take(&mut member.message);
+            let (partition_key, partition_key_b64_encoded) = match message.key {
+                Some(key) => (Some(key.text), key.base64.then_some(true)),
+                None => (None, None),
+            };
+            let metadata = SingleMessageMetadata {
+                properties: message.properties,
+                partition_key,
+                partition_key_b64_encoded,
+                ordering_key: message.ordering_key,
+                event_time: message.event_time_ms,
+                sequence_id: Some(sequence),
+                ..SingleMessageMetadata::default()
+            };
+            batch.push(metadata, &message.payload);
+        }
+        self.entry(&send, metadata, batch.finish())
+    }
+
+    fn metadata(&self, now_ms: u64) -> MessageMetadata {
+        MessageMetadata {
+            producer_name: self.name.clone(),
+            sequence_id: self.first_sequence,
+            publish_time: now_ms,
+            ..MessageMetadata::default()
+        }
+    }
+
+    fn entry(
+        &self,
+        send: &CommandSend,
+        mut metadata: MessageMetadata,
+        payload: Bytes,
+    ) -> Result<Bytes, TooLarge> {
+        let payload = match self.compressed(&payload) {
+            Some(compressed) => {
+                metadata.compression = Some(self.codec.number());
+                metadata.uncompressed_size = u32::try_from(payload.len()).ok();
+                compressed
+            }
+            None => payload,
+        };
+        let size = message_size(&metadata, payload.len());
+        if size > self.most {
+            return Err(TooLarge(size));
+        }
+        Ok(encode_send(send, &metadata, &payload))
+    }
+
+    /// The payload in the codec, where that makes it smaller.
+    fn compressed(&self, payload: &Bytes) -> Option<Bytes> {
+        if self.codec == Codec::None {
+            return None;
+        }
+        let compressed = compression::compress(self.codec, payload).ok()?;
+        (compressed.len() < payload.len()).then_some(compressed)
+    }
+}
