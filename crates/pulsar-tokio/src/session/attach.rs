@@ -121,7 +121,11 @@ impl Attach {
             }
             None if error.is_terminal() => return self.end(error),
             None if error.is_transient() => self.backoff.next(chance),
-            None => self.backoff.greatest(chance),
+            None => {
+                // Somebody has to do something, and the caller has its answer long since.
+                tracing::warn!(%error, "refused, and tried again until somebody mends it");
+                self.backoff.greatest(chance)
+            }
         };
         tracing::debug!(%error, ?delay, "trying again");
         self.state = State::Resting {

@@ -176,14 +176,14 @@ impl<W> Connection<W> {
             (Phase::Handshake, Command::Error(error)) => Err(Error::refused(
                 ServerError::from_i32(error.error),
                 &error.message,
-                "connect",
+                format_args!("connect {}", self.identity()),
             )),
             (Phase::Handshake | Phase::Up, Command::AuthChallenge(_)) => Ok(Incoming::Challenge),
             // Not the answer to a request: the broker says why it ends the connection.
             (Phase::Up, Command::Error(error)) if error.request_id == NO_REQUEST => Err(Error::refused(
                 ServerError::from_i32(error.error),
                 &error.message,
-                "keep the connection",
+                format_args!("keep the connection {}", self.identity()),
             )),
             (Phase::Handshake, other) => Err(Error::new(
                 ErrorKind::ConnectionLost,
@@ -211,6 +211,14 @@ impl<W> Connection<W> {
         };
         if let Some(text) = text {
             *text = scrub(text, &credentials.secrets());
+        }
+    }
+
+    /// How the client said who it is, for errors.
+    fn identity(&self) -> String {
+        match &self.credentials {
+            Some(credentials) => format!("with authentication {:?}", credentials.method),
+            None => "without authentication".to_owned(),
         }
     }
 

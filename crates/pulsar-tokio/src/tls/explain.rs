@@ -30,6 +30,10 @@ pub(crate) fn explain_refusal(error: &io::Error, peer: &str, has_certificate: bo
         rustls::Error::AlertReceived(alert) if is_about_certificate(*alert) => {
             Some(certificate_refused(peer, has_certificate))
         }
+        // What Pulsar 4.0 sends for a certificate of an authority that it does not know.
+        rustls::Error::AlertReceived(AlertDescription::InternalError) if has_certificate => Some(format!(
+            "{peer} failed in the TLS handshake; does it trust the client certificate?"
+        )),
         _ => explain(error, peer),
     }
 }

@@ -148,6 +148,3 @@ pub(crate) fn system_authorities() -> Vec<CertificateDer<'static>> {
     }
     found.certs
 }
-
-#[cfg(test)]
-mod tests;
