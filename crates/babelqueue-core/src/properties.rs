@@ -71,12 +71,19 @@ impl Properties {
     /// The value under `name`; the last one when there are several.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&[u8]> {
-        let (_, value) = self
-            .pairs
-            .iter()
-            .rev()
-            .find(|(key, _)| **key == *name.as_bytes())?;
+        let (_, value) = self.last(name)?;
         Some(value)
+    }
+
+    fn last(&self, name: &str) -> Option<&(Bytes, Bytes)> {
+        self.pairs.iter().rev().find(|(key, _)| **key == *name.as_bytes())
+    }
+
+    /// The value under `name`, sharing its memory; the last one when there are several.
+    #[must_use]
+    pub fn shared(&self, name: &str) -> Option<Bytes> {
+        let (_, value) = self.last(name)?;
+        Some(value.clone())
     }
 
     /// The value under `name` as text; bytes that are not UTF-8 count as absent.
@@ -135,19 +142,19 @@ impl Properties {
     /// Fills what is absent or blank from the envelope, the attempts excepted: a re-publish is a
     /// produce, and producers project.
     pub(crate) fn fill(&mut self, envelope: &Envelope) {
-        let meta = envelope.meta();
-        let version = meta.schema_version().map(digits).unwrap_or_default();
+        let version = envelope.meta().schema_version().map(digits).unwrap_or_default();
+        let [job, trace_id, message_id, lang] = envelope.projected();
         let projected = [
-            (JOB, envelope.job().as_bytes()),
-            (TRACE_ID, envelope.trace_id().as_bytes()),
-            (MESSAGE_ID, meta.id().as_bytes()),
-            (SCHEMA_VERSION, &version),
-            (SOURCE_LANG, meta.lang().as_bytes()),
+            (JOB, job),
+            (TRACE_ID, trace_id),
+            (MESSAGE_ID, message_id),
+            (SCHEMA_VERSION, version),
+            (SOURCE_LANG, lang),
         ];
         for (name, value) in projected {
             let absent = self.text(name).is_none_or(|text| is_blank(text.as_bytes()));
             if absent && !value.is_empty() {
-                self.set(name, value.to_vec());
+                self.set(name, value);
             }
         }
     }

@@ -4,6 +4,7 @@
 mod error;
 mod receipt;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::future::IntoFuture;
 use std::time::Duration;
@@ -67,7 +68,11 @@ impl<S: Sink> Publisher<S> {
 
     /// Prepares a message. Nothing is sent before the request is awaited or [enqueued](Publish::enqueue).
     /// The data is serialised at once.
-    pub fn publish<T: Serialize + ?Sized>(&self, urn: impl Into<String>, data: &T) -> Publish<'_, S> {
+    pub fn publish<'a, T: Serialize + ?Sized>(
+        &'a self,
+        urn: impl Into<Cow<'a, str>>,
+        data: &T,
+    ) -> Publish<'a, S> {
         Publish {
             publisher: self,
             urn: urn.into(),
@@ -81,7 +86,7 @@ impl<S: Sink> Publisher<S> {
     }
 
     /// Like [`publish`](Self::publish) with data that already is JSON text, which is kept as it stands.
-    pub fn publish_data(&self, urn: impl Into<String>, data: Data) -> Publish<'_, S> {
+    pub fn publish_data<'a>(&'a self, urn: impl Into<Cow<'a, str>>, data: Data) -> Publish<'a, S> {
         Publish {
             data: Ok(data),
             ..self.publish(urn, &())
@@ -99,18 +104,18 @@ impl<S: Sink> Publisher<S> {
 #[must_use = "nothing is sent before the request is awaited or enqueued"]
 pub struct Publish<'a, S> {
     publisher: &'a Publisher<S>,
-    urn: String,
+    urn: Cow<'a, str>,
     data: Result<Data, EnvelopeError>,
-    trace_id: Option<String>,
+    trace_id: Option<Cow<'a, str>>,
     delay: Duration,
     key: Option<String>,
     meta: Vec<(String, Result<Data, EnvelopeError>)>,
     headers: Vec<(String, String)>,
 }
 
-impl<S: Sink> Publish<'_, S> {
+impl<'a, S: Sink> Publish<'a, S> {
     /// Continues this trace. Without one, or with a blank one, a fresh id is made.
-    pub fn trace_id(self, trace_id: impl Into<String>) -> Self {
+    pub fn trace_id(self, trace_id: impl Into<Cow<'a, str>>) -> Self {
         Self {
             trace_id: Some(trace_id.into()),
             ..self
@@ -119,7 +124,7 @@ impl<S: Sink> Publish<'_, S> {
 
     /// Continues the trace of an envelope; for what a handler publishes as a follow-up.
     pub fn in_trace_of(self, envelope: &Envelope) -> Self {
-        self.trace_id(envelope.trace_id())
+        self.trace_id(envelope.trace_id().to_owned())
     }
 
     /// Delivers the message after this time at the earliest, counted from now by our clock. Less than a
@@ -175,7 +180,7 @@ impl<S: Sink> Publish<'_, S> {
             properties.set(properties::DELAY, delay.millis.to_string());
         }
         add_headers(&mut properties, self.headers);
-        let id = MessageId::new(envelope.meta().id());
+        let id = MessageId::new(properties.shared(properties::MESSAGE_ID).unwrap_or_default());
         let deliver_at_ms = delay.map(|delay| delay.deliver_at_ms);
         Ok((
             id,

@@ -113,8 +113,13 @@ impl NewMessage {
 
     /// Adds many properties.
     pub fn properties(mut self, pairs: impl IntoIterator<Item = (Bytes, Bytes)>) -> Self {
-        self.properties
-            .extend(pairs.into_iter().map(|(key, value)| KeyValue { key, value }));
+        let pairs = pairs.into_iter().map(|(key, value)| KeyValue { key, value });
+        if self.properties.is_empty() {
+            // A vector of pairs becomes one of properties where it stands.
+            self.properties = pairs.collect();
+        } else {
+            self.properties.extend(pairs);
+        }
         self
     }
 

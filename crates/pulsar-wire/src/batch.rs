@@ -92,6 +92,15 @@ impl BatchBuilder {
         Self::default()
     }
 
+    /// An empty batch with room for so many bytes.
+    #[must_use]
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self {
+            payload: BytesMut::with_capacity(bytes),
+            count: 0,
+        }
+    }
+
     /// Adds a message; `payload_size` is set from `payload`.
     ///
     /// # Panics

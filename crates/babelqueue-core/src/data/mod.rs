@@ -12,7 +12,7 @@ use crate::json;
 /// The text of one JSON value.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Data {
-    text: Box<str>,
+    text: String,
     depth: usize,
 }
 
@@ -81,7 +81,7 @@ impl Data {
     }
 
     pub(crate) fn into_text(self) -> Box<str> {
-        self.text
+        self.text.into()
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) fn to_data<T: Serialize + ?Sized>(value: &T) -> Result<Data, Envelope
     value.serialize(&mut writer)?;
     let text = String::from_utf8(writer.out).map_err(|_| unserializable("text that is not UTF-8"))?;
     Ok(Data {
-        text: text.into(),
+        text,
         depth: writer.deepest,
     })
 }

@@ -1,18 +1,26 @@
 //! New envelopes. Ids and time come in from outside, as a [`Stamp`].
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 
-use super::members::{MetaParts, Parts, Piece, Slot, put};
+use super::members::{Member, MetaParts, Parts, Piece, Slot, put};
 use super::{Envelope, FORBIDDEN_META, KNOWN_META};
 use crate::data::Data;
 use crate::error::{EnvelopeError, EnvelopeErrorKind};
-use crate::json::MAX_DEPTH;
+use crate::json::{MAX_DEPTH, Span, put_integer, put_string};
 use crate::urn::trim_urn;
 
 /// The language tag of this SDK, in `meta.lang` and in dead letters.
 pub(crate) const LANG: &str = "rust";
 
 const DEFAULT_QUEUE: &str = "default";
+
+/// The length of a UUID's text.
+const UUID: usize = 36;
+
+/// What a new envelope's text takes beside its URN, data, queue and trace id, at most.
+const FRAME: usize = 224;
 
 /// What a new envelope takes from the outside world: random bytes for its ids, and the time.
 #[derive(Clone, Copy, Debug)]
@@ -39,28 +47,28 @@ pub struct Stamp {
 /// ```
 #[derive(Clone, Debug)]
 #[must_use]
-pub struct NewEnvelope {
-    urn: String,
+pub struct NewEnvelope<'a> {
+    urn: Cow<'a, str>,
     data: Data,
-    queue: String,
-    trace_id: String,
+    queue: Cow<'a, str>,
+    trace_id: Cow<'a, str>,
     meta: Vec<(String, Data)>,
 }
 
-impl NewEnvelope {
+impl<'a> NewEnvelope<'a> {
     /// A message of the kind `urn` that carries `data`.
-    pub fn new(urn: impl Into<String>, data: Data) -> Self {
+    pub fn new(urn: impl Into<Cow<'a, str>>, data: Data) -> Self {
         Self {
             urn: urn.into(),
             data,
-            queue: String::new(),
-            trace_id: String::new(),
+            queue: Cow::Borrowed(""),
+            trace_id: Cow::Borrowed(""),
             meta: Vec::new(),
         }
     }
 
     /// The logical queue; `default` when not given or empty.
-    pub fn queue(self, queue: impl Into<String>) -> Self {
+    pub fn queue(self, queue: impl Into<Cow<'a, str>>) -> Self {
         Self {
             queue: queue.into(),
             ..self
@@ -68,7 +76,7 @@ impl NewEnvelope {
     }
 
     /// Continues a trace; a blank id counts as not given.
-    pub fn trace_id(self, trace_id: impl Into<String>) -> Self {
+    pub fn trace_id(self, trace_id: impl Into<Cow<'a, str>>) -> Self {
         Self {
             trace_id: trace_id.into(),
             ..self
@@ -81,7 +89,7 @@ impl NewEnvelope {
         self
     }
 
-    /// Makes the envelope.
+    /// Makes the envelope: its text, which is its body too, and where in it everything stands.
     ///
     /// # Errors
     ///
@@ -95,16 +103,6 @@ impl NewEnvelope {
         if !self.data.is_object() {
             return Err(EnvelopeError::new(EnvelopeErrorKind::DataNotObject));
         }
-        let trace_id = match trim_urn(&self.trace_id) {
-            "" => uuid_v4(stamp.trace_id),
-            given => given.into(),
-        };
-        let queue = if self.queue.is_empty() {
-            DEFAULT_QUEUE.into()
-        } else {
-            self.queue.into_boxed_str()
-        };
-        let text = |text: Box<str>| Slot::Value(Piece::Owned(text));
         let mut others = Vec::new();
         let mut deepest = self.data.depth() + 1;
         for (key, value) in self.meta {
@@ -117,20 +115,51 @@ impl NewEnvelope {
         if deepest > MAX_DEPTH {
             return Err(EnvelopeError::new(EnvelopeErrorKind::TooDeep));
         }
-        let meta = MetaParts {
-            id: text(uuid_v4(stamp.message_id)),
-            queue: text(queue),
-            lang: text(LANG.into()),
-            schema_version: Slot::Value(1),
-            created_at: Slot::Value(stamp.now_ms),
-            others,
+        let trace_id = trim_urn(&self.trace_id);
+        let queue = match &*self.queue {
+            "" => DEFAULT_QUEUE,
+            given => given,
         };
+
+        // The members in the canonical order, as `encode` writes them.
+        let data = self.data.as_json();
+        let mut text = Text(Vec::with_capacity(
+            FRAME + urn.len() + trace_id.len() + queue.len() + data.len(),
+        ));
+        text.put("{\"job\":");
+        let job = text.string(urn);
+        text.put(",\"trace_id\":");
+        let trace_id = match trace_id {
+            "" => text.uuid_v4(stamp.trace_id),
+            given => text.string(given),
+        };
+        text.put(",\"data\":");
+        let data = text.put(data);
+        text.put(",\"meta\":{\"id\":");
+        let id = text.uuid_v4(stamp.message_id);
+        text.put(",\"queue\":");
+        let queue = text.string(queue);
+        text.put(",\"lang\":");
+        let lang = text.string(LANG);
+        text.put(",\"schema_version\":1,\"created_at\":");
+        put_integer(&mut text.0, stamp.now_ms);
+        text.members(&others);
+        text.put("},\"attempts\":0}");
+
         Ok(Envelope::from_parts(Parts {
-            source: Bytes::new(),
-            job: Piece::Owned(urn.into()),
-            trace_id: text(trace_id),
-            data: Slot::Value(Piece::Owned(self.data.into_text())),
-            meta: Slot::Value(meta),
+            source: text.0.into(),
+            is_encoded: true,
+            job,
+            trace_id: Slot::Value(trace_id),
+            data: Slot::Value(data),
+            meta: Slot::Value(MetaParts {
+                id: Slot::Value(id),
+                queue: Slot::Value(queue),
+                lang: Slot::Value(lang),
+                schema_version: Slot::Value(1),
+                created_at: Slot::Value(stamp.now_ms),
+                others,
+            }),
             attempts: Slot::Value(0),
             dead_letter: Slot::Absent,
             others: Vec::new(),
@@ -139,19 +168,60 @@ impl NewEnvelope {
     }
 }
 
-/// Random bytes as the text of a version 4 UUID.
-fn uuid_v4(mut random: [u8; 16]) -> Box<str> {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    random[6] = random[6] & 0x0f | 0x40;
-    random[8] = random[8] & 0x3f | 0x80;
-    let mut text = String::with_capacity(36);
-    for (at, byte) in random.into_iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        for nibble in [byte >> 4, byte & 0x0f] {
-            text.push(char::from(HEX[usize::from(nibble)]));
+/// The text of an envelope, as it grows.
+struct Text(Vec<u8>);
+
+impl Text {
+    /// Adds text as it is, and tells where it stands.
+    fn put(&mut self, text: &str) -> Piece {
+        let start = self.0.len();
+        self.0.extend_from_slice(text.as_bytes());
+        let end = self.0.len();
+        Piece::Span(Span { start, end })
+    }
+
+    /// Adds a string. One with escapes does not stand in the text as it is, so it is kept beside it.
+    fn string(&mut self, text: &str) -> Piece {
+        let start = self.0.len() + 1;
+        put_string(&mut self.0, text);
+        let end = self.0.len() - 1;
+        if end - start == text.len() {
+            Piece::Span(Span { start, end })
+        } else {
+            Piece::Owned(text.into())
         }
     }
-    text.into()
+
+    /// Adds random bytes as the string of a version 4 UUID.
+    fn uuid_v4(&mut self, mut random: [u8; 16]) -> Piece {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        random[6] = random[6] & 0x0f | 0x40;
+        random[8] = random[8] & 0x3f | 0x80;
+        let mut text = [b'"'; UUID + 2];
+        let mut at = 1;
+        for (index, byte) in random.into_iter().enumerate() {
+            if matches!(index, 4 | 6 | 8 | 10) {
+                text[at] = b'-';
+                at += 1;
+            }
+            text[at] = HEX[usize::from(byte >> 4)];
+            text[at + 1] = HEX[usize::from(byte & 0x0f)];
+            at += 2;
+        }
+        let start = self.0.len() + 1;
+        self.0.extend_from_slice(&text);
+        Piece::Span(Span {
+            start,
+            end: start + UUID,
+        })
+    }
+
+    fn members(&mut self, members: &[Member]) {
+        for member in members {
+            self.put(",\"");
+            self.0.extend_from_slice(member.name.bytes(&Bytes::new()));
+            self.put("\":");
+            self.0.extend_from_slice(member.value.bytes(&Bytes::new()));
+        }
+    }
 }

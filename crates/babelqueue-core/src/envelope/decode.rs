@@ -288,6 +288,7 @@ impl<'a> Draft<'a> {
             _ => return None,
         };
         Some(Parts {
+            is_encoded: false,
             source: body.clone(),
             job,
             trace_id: self.trace_id,

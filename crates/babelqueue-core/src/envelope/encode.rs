@@ -16,6 +16,9 @@ impl Envelope {
     /// The envelope carries a forbidden member that [`Envelope::with_member`] put in; the error's
     /// pointer names it. What [`Envelope::decode`] returns can always be written.
     pub fn encode(&self) -> Result<Bytes, EnvelopeError> {
+        if self.parts.is_encoded {
+            return Ok(self.parts.source.clone());
+        }
         match self.forbidden() {
             Some(pointer) => Err(EnvelopeError::key(pointer)),
             None => Ok(self.write(Change::default())),
@@ -44,6 +47,12 @@ impl Envelope {
             }
         }
         has(&parts.others, "urn").then_some("/urn")
+    }
+
+    /// The body, written anew whatever there is already.
+    #[cfg(test)]
+    pub(super) fn written(&self) -> Bytes {
+        self.write(Change::default())
     }
 
     /// Measures first, so that the body is one allocation.

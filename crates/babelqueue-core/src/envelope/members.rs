@@ -41,6 +41,14 @@ impl Piece {
         }
     }
 
+    /// The text, sharing the memory of the source where it lies there.
+    pub(crate) fn shared(&self, source: &Bytes) -> Bytes {
+        match self {
+            Self::Span(span) => source.slice(span.start..span.end),
+            Self::Owned(text) => Bytes::copy_from_slice(text.as_bytes()),
+        }
+    }
+
     pub(crate) fn bytes<'a>(&'a self, source: &'a Bytes) -> &'a [u8] {
         match self {
             Self::Span(span) => span.of(source),
@@ -99,6 +107,8 @@ fn escape(name: &str) -> Box<str> {
 #[derive(Clone, Debug)]
 pub(crate) struct Parts {
     pub(crate) source: Bytes,
+    /// True while `source` is just what encoding would give.
+    pub(crate) is_encoded: bool,
     pub(crate) job: Piece,
     pub(crate) trace_id: Slot<Piece>,
     /// Raw text of an object.

@@ -134,14 +134,14 @@ impl Envelope {
     /// The same message with another count of failed tries.
     #[must_use]
     pub fn with_attempts(mut self, attempts: i64) -> Self {
-        Arc::make_mut(&mut self.parts).attempts = Slot::Value(attempts);
+        self.change().attempts = Slot::Value(attempts);
         self
     }
 
     /// The same message with `block` in the place of any earlier dead-letter block.
     #[must_use]
     pub fn with_dead_letter(mut self, block: &DeadLetter) -> Self {
-        Arc::make_mut(&mut self.parts).dead_letter = Slot::Value(Box::new(block.to_parts()));
+        self.change().dead_letter = Slot::Value(Box::new(block.to_parts()));
         self
     }
 
@@ -180,7 +180,7 @@ impl Envelope {
             return Err(EnvelopeError::new(EnvelopeErrorKind::TooDeep));
         }
         let value = Piece::Owned(json.trim_matches([' ', '\t', '\n', '\r']).into());
-        let parts = Arc::make_mut(&mut self.parts);
+        let parts = self.change();
         if meta {
             let mut members = match std::mem::take(&mut parts.meta) {
                 Slot::Value(members) => members,
@@ -192,6 +192,29 @@ impl Envelope {
             members::put(&mut parts.others, &parts.source, &name, value);
         }
         Ok(self)
+    }
+
+    /// What producers project onto properties: job, trace id, message id and language, each empty when absent.
+    pub(crate) fn projected(&self) -> [Bytes; 4] {
+        let parts = &*self.parts;
+        let shared = |slot: &Slot<Piece>| {
+            slot.value()
+                .map(|piece| piece.shared(&parts.source))
+                .unwrap_or_default()
+        };
+        let meta = parts.meta.value();
+        [
+            parts.job.shared(&parts.source),
+            shared(&parts.trace_id),
+            meta.map(|meta| shared(&meta.id)).unwrap_or_default(),
+            meta.map(|meta| shared(&meta.lang)).unwrap_or_default(),
+        ]
+    }
+
+    fn change(&mut self) -> &mut Parts {
+        let parts = Arc::make_mut(&mut self.parts);
+        parts.is_encoded = false;
+        parts
     }
 
     fn from_parts(parts: Parts) -> Self {

@@ -43,6 +43,31 @@ fn a_new_envelope_is_written_in_canonical_order() {
 }
 
 #[test]
+fn the_text_of_a_new_envelope_is_what_encoding_writes() {
+    for odd in ["plain", "quo\"te", "back\\slash\ttab", "Größe ☂", "\u{1}"] {
+        let envelope = NewEnvelope::new(format!("urn:babel:{odd}:x"), data(r#"{"a":[1.50,"\u00e9"]}"#))
+            .queue(odd)
+            .trace_id(odd)
+            .meta(odd, data(r#"{"b":1}"#))
+            .build(&stamp())
+            .unwrap();
+        assert_eq!(envelope.encode().unwrap(), envelope.written(), "{odd}");
+        assert_eq!(
+            (envelope.meta().queue(), envelope.trace_id()),
+            (odd, trim_urn(odd))
+        );
+        let again = decode(&encode(&envelope));
+        assert_eq!(
+            (again.urn(), again.meta().id()),
+            (envelope.urn(), envelope.meta().id())
+        );
+        let changed = envelope.with_attempts(2);
+        assert_eq!(changed.encode().unwrap(), changed.written(), "{odd}");
+        assert_eq!(decode(&encode(&changed)).attempts(), 2);
+    }
+}
+
+#[test]
 fn what_is_not_given_has_a_default() {
     let envelope = NewEnvelope::new("u", Data::empty())
         .queue("")

@@ -4,34 +4,43 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use bytes::Bytes;
+
 use super::PublishError;
 use crate::transport::WriteError;
 
 /// The `meta.id` of a published message.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct MessageId(String);
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MessageId(Bytes);
 
 impl MessageId {
-    pub(super) fn new(id: &str) -> Self {
-        Self(id.to_owned())
+    /// `id` is text; it shares the memory of the message's body.
+    pub(super) fn new(id: Bytes) -> Self {
+        Self(id)
     }
 
     /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
 impl fmt::Display for MessageId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("MessageId").field(&self.as_str()).finish()
     }
 }
 
 impl From<MessageId> for String {
     fn from(id: MessageId) -> Self {
-        id.0
+        id.as_str().to_owned()
     }
 }
 

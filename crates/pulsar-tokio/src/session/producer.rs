@@ -278,7 +278,7 @@ impl<R> Producer<R> {
             }
             return;
         }
-        let frame = self.sender().batch(&mut group.members);
+        let frame = self.sender().batch(&mut group.members, group.bytes);
         let deadline = group.members.first().and_then(|first| first.deadline);
         let receipts = group.members.into_iter().map(|member| member.receipt);
         match frame {

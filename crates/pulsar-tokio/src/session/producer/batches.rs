@@ -37,7 +37,8 @@ pub(super) struct Member<R> {
 pub(super) struct Group<R> {
     /// Its place among the groups that are open.
     number: u64,
-    bytes: usize,
+    /// What its members take at most.
+    pub(super) bytes: usize,
     pub(super) members: Vec<Member<R>>,
 }
 

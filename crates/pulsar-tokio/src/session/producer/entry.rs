@@ -48,8 +48,8 @@ impl Sender<'_> {
         self.entry(&send, metadata, message.payload)
     }
 
-    /// An entry with several messages of one key. It bears the key too: brokers look only there.
-    pub(super) fn batch<R>(&self, members: &mut [Member<R>]) -> Result<Bytes, TooLarge> {
+    /// An entry with several messages of one key, which take `bytes` at most. It bears the key too: brokers look only there.
+    pub(super) fn batch<R>(&self, members: &mut [Member<R>], bytes: usize) -> Result<Bytes, TooLarge> {
         let count = u32::try_from(members.len()).unwrap_or(u32::MAX);
         let last = self.first_sequence + u64::from(count) - 1;
         let send = CommandSend {
@@ -70,7 +70,7 @@ impl Sender<'_> {
             metadata.partition_key_b64_encoded = key.and_then(|key| key.base64.then_some(true));
             metadata.ordering_key.clone_from(&first.message.ordering_key);
         }
-        let mut batch = BatchBuilder::new();
+        let mut batch = BatchBuilder::with_capacity(bytes);
         for (sequence, member) in (self.first_sequence..).zip(members) {
             let message = std::mem::take(&mut member.message);
             let (partition_key, partition_key_b64_encoded) = match message.key {
