@@ -60,12 +60,14 @@ impl Properties {
     /// What the binding projects from an envelope when it is published, without the delay.
     #[must_use]
     pub fn project(envelope: &Envelope) -> Self {
-        let mut properties = Self {
-            pairs: Vec::with_capacity(6),
-        };
-        properties.fill(envelope);
-        properties.set(ATTEMPTS, digits(envelope.attempts()));
-        properties
+        // None of them is there yet, so none is looked for.
+        let projected = projected(envelope)
+            .into_iter()
+            .filter(|(_, value)| !value.is_empty())
+            .chain([(ATTEMPTS, digits(envelope.attempts()))]);
+        let mut pairs = Vec::with_capacity(6);
+        pairs.extend(projected.map(|(name, value)| (Bytes::from_static(name.as_bytes()), value)));
+        Self { pairs }
     }
 
     /// The value under `name`; the last one when there are several.
@@ -142,22 +144,26 @@ impl Properties {
     /// Fills what is absent or blank from the envelope, the attempts excepted: a re-publish is a
     /// produce, and producers project.
     pub(crate) fn fill(&mut self, envelope: &Envelope) {
-        let version = envelope.meta().schema_version().map(digits).unwrap_or_default();
-        let [job, trace_id, message_id, lang] = envelope.projected();
-        let projected = [
-            (JOB, job),
-            (TRACE_ID, trace_id),
-            (MESSAGE_ID, message_id),
-            (SCHEMA_VERSION, version),
-            (SOURCE_LANG, lang),
-        ];
-        for (name, value) in projected {
+        for (name, value) in projected(envelope) {
             let absent = self.text(name).is_none_or(|text| is_blank(text.as_bytes()));
             if absent && !value.is_empty() {
                 self.set(name, value);
             }
         }
     }
+}
+
+/// What an envelope says of itself in properties, the attempts excepted.
+fn projected(envelope: &Envelope) -> [(&'static str, Bytes); 5] {
+    let version = envelope.meta().schema_version().map(digits).unwrap_or_default();
+    let [job, trace_id, message_id, lang] = envelope.projected();
+    [
+        (JOB, job),
+        (TRACE_ID, trace_id),
+        (MESSAGE_ID, message_id),
+        (SCHEMA_VERSION, version),
+        (SOURCE_LANG, lang),
+    ]
 }
 
 /// A number as text. Nearly every message has the version 1 and no attempts.

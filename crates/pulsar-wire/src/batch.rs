@@ -8,7 +8,11 @@ use prost::Message as _;
 
 use crate::frame::{LENGTH, put_length};
 use crate::hidden::Hidden;
+use crate::properties::{properties_len, put_properties};
 use crate::proto::SingleMessageMetadata;
+
+/// The number of the properties in a member's metadata.
+const PROPERTIES: u8 = 1;
 
 /// One message of a batch.
 #[derive(Clone, PartialEq, Eq)]
@@ -107,9 +111,11 @@ impl BatchBuilder {
     /// When the payload has 2 GiB or more.
     pub fn push(&mut self, mut metadata: SingleMessageMetadata, payload: &[u8]) {
         metadata.payload_size = i32::try_from(payload.len()).expect("a member is below 2 GiB");
-        let length = metadata.encoded_len();
+        let properties = std::mem::take(&mut metadata.properties);
+        let length = properties_len(&properties) + metadata.encoded_len();
         self.payload.reserve(LENGTH + length + payload.len());
         put_length(length, &mut self.payload);
+        put_properties(PROPERTIES, &properties, &mut self.payload);
         metadata.encode_raw(&mut self.payload);
         self.payload.put_slice(payload);
         self.count += 1;

@@ -44,6 +44,7 @@ mod field;
 mod frame;
 mod hidden;
 mod message;
+mod properties;
 mod server_error;
 
 pub use ack_set::AckSet;
@@ -52,7 +53,7 @@ pub use error::DecodeError;
 pub use frame::{Frame, FrameDecoder, FrameError, FrameErrorKind, encode_frame};
 pub use message::{
     Checksum, MessageFrame, encode_headers_and_payload, encode_message, encode_message_head, encode_send,
-    message_size,
+    encode_send_within, message_size,
 };
 pub use server_error::ServerError;
 

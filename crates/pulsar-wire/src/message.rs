@@ -10,6 +10,7 @@ use crate::command::{envelope_len, put_envelope};
 use crate::error::DecodeError;
 use crate::frame::{LENGTH, put_length};
 use crate::hidden::Hidden;
+use crate::properties::{properties_len, put_properties};
 use crate::proto::{CommandMessage, CommandSend, MessageMetadata};
 use crate::{BROKER_ENTRY_MAGIC, MAGIC};
 
@@ -19,6 +20,9 @@ const CHECKSUM_LEN: usize = 4;
 /// The type numbers of the two commands that carry a message.
 const SEND: i32 = 6;
 const MESSAGE: i32 = 9;
+
+/// The number of the properties in the metadata.
+const PROPERTIES: u8 = 4;
 
 /// Everything before the metadata: magic, checksum, metadata length.
 const HEAD: usize = MAGIC_LEN + CHECKSUM_LEN + LENGTH;
@@ -111,18 +115,51 @@ impl fmt::Debug for MessageFrame {
 /// When it has 4 GiB or more; check [`message_size`] before.
 #[must_use]
 pub fn encode_send(send: &CommandSend, metadata: &MessageMetadata, payload: &[u8]) -> Bytes {
+    let metadata_len = metadata.encoded_len();
+    let mut out = send_head(send, metadata_len, payload.len());
+    put_message(metadata, metadata_len, payload, &mut out);
+    out.freeze()
+}
+
+/// The same, for metadata that nobody needs any more, if metadata and payload have no more bytes than `most`. The
+/// properties stand behind the other fields, where they are quickly written.
+///
+/// # Errors
+/// Otherwise: how many bytes they have.
+pub fn encode_send_within(
+    send: &CommandSend,
+    mut metadata: MessageMetadata,
+    payload: &[u8],
+    most: usize,
+) -> Result<Bytes, usize> {
+    let properties = std::mem::take(&mut metadata.properties);
+    let metadata_len = metadata.encoded_len() + properties_len(&properties);
+    let size = metadata_len + payload.len();
+    if size > most {
+        return Err(size);
+    }
+    let mut out = send_head(send, metadata_len, payload.len());
+    put_checked(&mut out, |out| {
+        put_length(metadata_len, out);
+        metadata.encode_raw(out);
+        put_properties(PROPERTIES, &properties, out);
+        out.put_slice(payload);
+    });
+    Ok(out.freeze())
+}
+
+/// The beginning of a SEND frame up to its message part, with room for all of it.
+fn send_head(send: &CommandSend, metadata_len: usize, payload_len: usize) -> BytesMut {
     let nested = send.encoded_len();
     let command = envelope_len(SEND, nested);
-    let metadata_len = metadata.encoded_len();
-    let total = LENGTH + command + HEAD + metadata_len + payload.len();
+    let total = LENGTH + command + HEAD + metadata_len + payload_len;
 
     let mut out = BytesMut::with_capacity(LENGTH + total);
     put_length(total, &mut out);
     put_length(command, &mut out);
     put_envelope(SEND, nested, &mut out);
     send.encode_raw(&mut out);
-    put_message(metadata, metadata_len, payload, &mut out);
-    out.freeze()
+    out
 }
 
 /// Appends a whole MESSAGE frame whose message part is taken over as it is.
@@ -169,13 +206,20 @@ pub fn message_size(metadata: &MessageMetadata, payload_len: usize) -> usize {
 }
 
 fn put_message(metadata: &MessageMetadata, metadata_len: usize, payload: &[u8], out: &mut BytesMut) {
+    put_checked(out, |out| {
+        put_length(metadata_len, out);
+        metadata.encode_raw(out);
+        out.put_slice(payload);
+    });
+}
+
+/// Puts the checksum in front of what `put` writes.
+fn put_checked(out: &mut BytesMut, put: impl FnOnce(&mut BytesMut)) {
     out.put_u16(MAGIC);
     let checksum_at = out.len();
     out.put_u32(0);
     let covered_from = out.len();
-    put_length(metadata_len, out);
-    metadata.encode_raw(out);
-    out.put_slice(payload);
+    put(out);
     let checksum = crc32c::crc32c(&out[covered_from..]);
     out[checksum_at..covered_from].copy_from_slice(&checksum.to_be_bytes());
 }

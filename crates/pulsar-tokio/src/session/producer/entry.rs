@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use pulsar_wire::batch::BatchBuilder;
 use pulsar_wire::compression::{self, Codec};
+use pulsar_wire::encode_send_within;
 use pulsar_wire::proto::{CommandSend, MessageMetadata, SingleMessageMetadata};
-use pulsar_wire::{encode_send, message_size};
 
 use super::batches::Member;
 use crate::message::NewMessage;
@@ -114,11 +114,7 @@ impl Sender<'_> {
             }
             None => payload,
         };
-        let size = message_size(&metadata, payload.len());
-        if size > self.most {
-            return Err(TooLarge(size));
-        }
-        Ok(encode_send(send, &metadata, &payload))
+        encode_send_within(send, metadata, &payload, self.most).map_err(TooLarge)
     }
 
     /// The payload in the codec, where that makes it smaller.
