@@ -11,4 +11,7 @@ mod certificates;
 mod credentials;
 mod encryption;
 mod hosts;
+mod issuer;
+mod oauth2;
 mod scripted;
+mod secrecy;
