@@ -144,4 +144,5 @@ pub type Receipt<R = PulsarReceipt> = babelqueue::Receipt<R>;
 #[doc = include_str!("../../../README.md")]
 #[doc = include_str!("../../../docs/guide/delivery.md")]
 #[doc = include_str!("../../../docs/guide/dev-broker.md")]
+#[doc = include_str!("../../../docs/guide/reaching.md")]
 struct Guide;

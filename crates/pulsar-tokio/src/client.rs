@@ -209,6 +209,10 @@ impl ClientBuilder {
         }
         let tls = Tls::new(&settings);
         tls.warn_of_dangers(&urls);
+        let shows_something = settings.authentication.as_ref().is_some_and(|way| !way.is_none());
+        if shows_something && urls.leads_out_without_tls() {
+            tracing::warn!(service = %urls, "credentials are sent without TLS: others can read them");
+        }
         let authenticator = Authenticator::new(
             settings.authentication.as_ref(),
             tls.has_certificate(),

@@ -1,6 +1,7 @@
 //! The address of a broker or a cluster: `pulsar://host:6650`, `pulsar+ssl://a:6651,b:6651`.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use crate::error::{Error, ErrorKind};
 
@@ -75,6 +76,15 @@ impl ServiceUrls {
 
     pub(crate) fn hosts(&self) -> &[ServiceUrl] {
         &self.0
+    }
+
+    /// True if what is sent leaves this machine, for anybody on the way to read.
+    pub(crate) fn leads_out_without_tls(&self) -> bool {
+        let is_local = |url: &ServiceUrl| {
+            let address: Option<IpAddr> = url.host.parse().ok();
+            url.host == "localhost" || address.is_some_and(|address| address.is_loopback())
+        };
+        self.scheme() == Scheme::Plain && !self.0.iter().all(is_local)
     }
 }
 
@@ -214,6 +224,21 @@ mod tests {
         );
         let error = ServiceUrl::parse("pulsar://a,b").unwrap_err();
         assert!(error.to_string().contains("expected one"), "{error}");
+    }
+
+    #[test]
+    fn what_leaves_the_machine_without_tls_is_known() {
+        for (url, leads_out) in [
+            ("pulsar://localhost,127.0.0.2,[::1]", false),
+            ("pulsar://localhost,broker", true),
+            ("pulsar+ssl://broker", false),
+        ] {
+            assert_eq!(
+                ServiceUrls::parse(url).unwrap().leads_out_without_tls(),
+                leads_out,
+                "{url}"
+            );
+        }
     }
 
     #[test]

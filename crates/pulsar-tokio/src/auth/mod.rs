@@ -87,6 +87,10 @@ impl Authentication {
     pub fn oauth2(oauth2: OAuth2) -> Self {
         Self(Method::OAuth2(oauth2))
     }
+
+    pub(crate) fn is_none(&self) -> bool {
+        matches!(self.0, Method::None)
+    }
 }
 
 impl fmt::Debug for Authentication {

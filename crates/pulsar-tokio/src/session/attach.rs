@@ -122,8 +122,12 @@ impl Attach {
             None if error.is_terminal() => return self.end(error),
             None if error.is_transient() => self.backoff.next(chance),
             None => {
-                // Somebody has to do something, and the caller has its answer long since.
-                tracing::warn!(%error, "refused, and tried again until somebody mends it");
+                // Somebody has to do something, and the caller has its answer long since. Once is
+                // enough: health and last error go on saying it.
+                let told = self.last_error.as_ref();
+                if told.is_none_or(|told| told.to_string() != error.to_string()) {
+                    tracing::warn!(%error, "refused, and tried again until somebody mends it");
+                }
                 self.backoff.greatest(chance)
             }
         };

@@ -8,6 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::service_url::ServiceUrls;
 use crate::tls::{Pem, Verification};
 
+use super::properties::{Entry, entries};
 use super::{ClientCertificate, Settings, auth_params, problems};
 
 impl Settings {
@@ -45,36 +46,13 @@ impl Settings {
     }
 }
 
-struct Entry<'a> {
-    line: usize,
-    key: &'a str,
-    value: &'a str,
-}
-
-/// The lines that say something. Of a key that comes twice the last one counts, as in Java.
-fn entries(text: &str) -> Vec<Entry<'_>> {
-    let lines = text.lines().enumerate().filter_map(|(index, line)| {
-        let line = line.trim();
-        if line.starts_with(['#', '!']) {
-            return None;
-        }
-        let (key, value) = line.split_once('=')?;
-        Some(Entry {
-            line: index + 1,
-            key: key.trim(),
-            value: value.trim(),
-        })
-    });
-    lines.collect()
-}
-
 struct Conf<'a> {
     file: &'a str,
-    entries: Vec<Entry<'a>>,
+    entries: Vec<Entry>,
     found: Vec<String>,
 }
 
-impl<'a> Conf<'a> {
+impl Conf<'_> {
     fn settings(&mut self) -> Settings {
         self.refuse_what_cannot_work();
         let rest = Settings {
@@ -85,16 +63,17 @@ impl<'a> Conf<'a> {
             certificate: self.certificate(),
             verification: self.verification(),
             authentication: None,
-            listener: self.value("listenerName").map(|(_, name)| name.to_owned()),
+            listener: self.value("listenerName").map(|(_, name)| name),
         };
         // A certificate in `authParams` goes before the one beside it, as in Java.
         self.authentication().or(rest)
     }
 
     /// The value of a key, and its line.
-    fn value(&self, key: &str) -> Option<(usize, &'a str)> {
+    fn value(&self, key: &str) -> Option<(usize, String)> {
+        // Of a key that comes twice the last one counts, as in Java.
         let entry = self.entries.iter().rev().find(|entry| entry.key == key)?;
-        (!entry.value.is_empty()).then_some((entry.line, entry.value))
+        (!entry.value.is_empty()).then(|| (entry.line, entry.value.clone()))
     }
 
     fn problem(&mut self, line: usize, what: &str) {
@@ -120,10 +99,10 @@ impl<'a> Conf<'a> {
 
     fn url(&mut self) -> Option<String> {
         let (line, url) = self.value("brokerServiceUrl")?;
-        if let Err(error) = ServiceUrls::parse(url) {
+        if let Err(error) = ServiceUrls::parse(&url) {
             self.problem(line, &format!("brokerServiceUrl: {error}"));
         }
-        Some(url.to_owned())
+        Some(url)
     }
 
     fn certificate(&mut self) -> Option<ClientCertificate> {
@@ -175,8 +154,8 @@ impl<'a> Conf<'a> {
             }
             return Settings::new();
         };
-        let (line, params) = self.value("authParams").unwrap_or((plugin_line, ""));
-        auth_params::read(plugin, params).unwrap_or_else(|problem| {
+        let (line, params) = self.value("authParams").unwrap_or((plugin_line, String::new()));
+        auth_params::read(&plugin, &params).unwrap_or_else(|problem| {
             let line = if problem.is_about_plugin() {
                 plugin_line
             } else {

@@ -1,11 +1,30 @@
 //! Settings from the environment.
 
+use std::env::VarError;
+
 use crate::auth::{Authentication, OAuth2};
 use crate::error::Error;
 use crate::secret::Secret;
 use crate::tls::Pem;
 
 use super::{ClientCertificate, Settings, problems};
+
+const VARIABLES: [&str; 14] = [
+    "PULSAR_CLIENT_CONF",
+    "PULSAR_URL",
+    "PULSAR_TLS_CA",
+    "PULSAR_TLS_CERT",
+    "PULSAR_TLS_KEY",
+    "PULSAR_TOKEN",
+    "PULSAR_TOKEN_FILE",
+    "PULSAR_BASIC_USER",
+    "PULSAR_BASIC_PASSWORD_FILE",
+    "PULSAR_OAUTH2_KEY_FILE",
+    "PULSAR_OAUTH2_ISSUER",
+    "PULSAR_OAUTH2_AUDIENCE",
+    "PULSAR_OAUTH2_SCOPE",
+    "PULSAR_LISTENER",
+];
 
 impl Settings {
     /// The settings that the environment gives. A variable that is empty counts as not set.
@@ -27,6 +46,13 @@ impl Settings {
     /// Variables contradict each other or lack a companion, or the file cannot be used; the error
     /// names them.
     pub fn from_environment() -> Result<Self, Error> {
+        let mut found = Vec::new();
+        for name in VARIABLES {
+            if let Err(VarError::NotUnicode(_)) = std::env::var(name) {
+                found.push(format!("{name} is not UTF-8"));
+            }
+        }
+        problems(&found)?;
         Self::from_variables(|name| std::env::var(name).ok())
     }
 
@@ -139,6 +165,7 @@ mod tests {
 
     fn settings(variables: &[(&str, &str)]) -> Result<Settings, Error> {
         Settings::from_variables(|name| {
+            assert!(VARIABLES.contains(&name), "{name} is on the list");
             let (_, value) = variables.iter().find(|(known, _)| *known == name)?;
             Some((*value).to_owned())
         })

@@ -7,6 +7,7 @@
 mod auth_params;
 mod client_conf;
 mod environment;
+mod properties;
 
 use std::fmt;
 
