@@ -26,6 +26,9 @@ use crate::lookup::Target;
 use crate::service_url::{Scheme, ServiceUrl};
 use crate::session::connection::{Connection, Incoming, Life, RequestIds};
 
+/// How long the end of a connection may take to be written.
+const GOODBYE: Duration = Duration::from_secs(1);
+
 /// A producer or a consumer on a connection.
 pub(crate) trait Session: Send + Sync {
     /// The answer to the request that this session made of `link`.
@@ -420,6 +423,7 @@ async fn write(link: Arc<Link>, mut socket: Writer) {
         }
         frames.clear();
     }
-    // The other side learns at once that nothing more comes.
-    let _ = socket.shutdown().await;
+    // The other side learns at once that nothing more comes. TLS says so in a record, which a peer
+    // that reads nothing would hold up.
+    let _ = tokio::time::timeout(GOODBYE, socket.shutdown()).await;
 }
