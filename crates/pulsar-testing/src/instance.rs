@@ -9,19 +9,33 @@ use crate::profile::Profile;
 #[derive(Debug)]
 pub(crate) struct Instance {
     name: String,
-    profile: Profile,
+    file: &'static str,
+    settings: Vec<String>,
 }
 
 /// What the script says of a running broker.
 pub(crate) struct Urls {
     pub(crate) broker: String,
     pub(crate) admin: String,
+    pub(crate) tls: Option<String>,
 }
 
 impl Instance {
     pub(crate) fn new(name: String, profile: &Profile) -> Self {
-        let profile = profile.clone();
-        Self { name, profile }
+        Self {
+            name,
+            file: profile.file(),
+            settings: profile.settings(),
+        }
+    }
+
+    /// One with these lines of configuration besides the default ones.
+    pub(crate) fn with_settings(name: String, settings: Vec<String>) -> Self {
+        Self {
+            name,
+            file: Profile::default().file(),
+            settings,
+        }
     }
 
     pub(crate) fn jars_are_there() -> bool {
@@ -32,20 +46,29 @@ impl Instance {
     /// Starts it, with its ports and data if it ran before.
     #[track_caller]
     pub(crate) fn up(&self) -> Urls {
-        let settings = self.profile.settings();
-        let mut arguments = vec!["--heap", "256m", "--profile", self.profile.file()];
-        for setting in &settings {
+        self.up_with(&[])
+    }
+
+    /// The same, with more arguments for the script.
+    #[track_caller]
+    pub(crate) fn up_with(&self, more: &[&str]) -> Urls {
+        let mut arguments = vec!["--heap", "256m", "--profile", self.file];
+        for setting in &self.settings {
             arguments.extend(["--set", setting]);
         }
+        arguments.extend(more);
         let answer = self.must("up", &arguments);
         let find = |key: &str| {
             let line = answer.lines().find_map(|line| line.strip_prefix(key));
             line.map(str::to_owned)
-                .unwrap_or_else(|| panic!("scripts/pulsar up did not say {key}, but: {answer}"))
+        };
+        let must_find = |key: &str| {
+            find(key).unwrap_or_else(|| panic!("scripts/pulsar up did not say {key}, but: {answer}"))
         };
         Urls {
-            broker: find("PULSAR_URL="),
-            admin: find("PULSAR_ADMIN_URL="),
+            broker: must_find("PULSAR_URL="),
+            admin: must_find("PULSAR_ADMIN_URL="),
+            tls: find("PULSAR_TLS_URL="),
         }
     }
 
@@ -103,6 +126,6 @@ impl Drop for Instance {
     }
 }
 
-fn script() -> PathBuf {
+pub(crate) fn script() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/pulsar")
 }

@@ -26,12 +26,15 @@
 //! | `admin` | [`Admin`]: what tests ask of an administration, whoever implements it |
 //! | `rest` | Pulsar's REST interface behind [`Admin`] |
 //! | `stats` | what a topic says about itself |
+//! | [`secure`] | a real broker with TLS and authentication, and tokens for it |
+//! | [`certificates`] | authorities and what they issue, good and bad |
 //! | `proxy` | [`Proxy`]: a way to the broker that a test can cut, stall, slow and censor |
 //! | `python` | the interpreter with the Python peer |
 //! | [`program`] | Pulsar's clients for other languages, as programs; the one module that does not block |
 
 mod admin;
 mod broker;
+pub mod certificates;
 mod embedded;
 mod http;
 mod instance;
@@ -40,6 +43,7 @@ pub mod program;
 mod proxy;
 mod python;
 mod rest;
+pub mod secure;
 mod skip;
 mod stats;
 

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use pulsar_testing::certificates::Authority;
 use pulsar_tokio::{Client, Error, ErrorKind, Health, NewMessage, Pem, Settings};
 use pulsar_wire::Command;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::certificates::{Authority, Clients};
+use crate::certificates::{Clients, pems, server, server_with, trust};
 use crate::scripted::{Scripted, found, hang_up, mute};
 use crate::support::within;
 
@@ -34,21 +35,21 @@ async fn refusal(settings: Settings) -> Error {
 #[tokio::test]
 async fn a_broker_with_the_certificate_of_a_given_authority_is_reached() {
     let authority = Authority::new("ours");
-    let server = authority.issue(&["127.0.0.1"]).server(Clients::Anybody);
+    let server = server(&authority, &["127.0.0.1"]);
     let broker = Scripted::with_tls(server).await;
     let settings = Settings::new()
         .url(broker.url())
-        .trusted_authorities(authority.pem());
+        .trusted_authorities(trust(&authority));
     within("a send", send(settings)).await.unwrap();
 }
 
 #[tokio::test]
 async fn many_and_large_messages_pass_through_tls_in_order() {
     let authority = Authority::new("ours");
-    let server = authority.issue(&["127.0.0.1"]).server(Clients::Anybody);
+    let server = server(&authority, &["127.0.0.1"]);
     let broker = Scripted::with_tls(server).await;
     let client = Client::builder(broker.url())
-        .trusted_authorities(authority.pem())
+        .trusted_authorities(trust(&authority))
         .build()
         .unwrap();
     let producer = within("a producer", client.producer("orders").open())
@@ -99,7 +100,7 @@ async fn count_records(listener: TcpListener, to: String, records: Arc<AtomicUsi
 async fn small_messages_leave_in_few_records() {
     const MESSAGES: usize = 400;
     let authority = Authority::new("ours");
-    let server = authority.issue(&["127.0.0.1"]).server(Clients::Anybody);
+    let server = server(&authority, &["127.0.0.1"]);
     let (listener, relay) = mute().await;
     let url = format!("pulsar+ssl://{relay}");
     let script = {
@@ -117,7 +118,7 @@ async fn small_messages_leave_in_few_records() {
         records.clone(),
     ));
     let client = Client::builder(&url)
-        .trusted_authorities(authority.pem())
+        .trusted_authorities(trust(&authority))
         .build()
         .unwrap();
     let producer = within("a producer", client.producer("orders").open())
@@ -143,15 +144,13 @@ async fn small_messages_leave_in_few_records() {
 
 #[tokio::test]
 async fn a_certificate_of_an_unknown_authority_is_refused() {
-    let server = Authority::new("theirs")
-        .issue(&["127.0.0.1"])
-        .server(Clients::Anybody);
+    let server = server(&Authority::new("theirs"), &["127.0.0.1"]);
     let broker = Scripted::with_tls(server).await;
     for settings in [
-        Settings::new().trusted_authorities(Authority::new("ours").pem()),
+        Settings::new().trusted_authorities(trust(&Authority::new("ours"))),
         // The name is not what is wrong here, so passing it over helps nobody.
         Settings::new()
-            .trusted_authorities(Authority::new("ours").pem())
+            .trusted_authorities(trust(&Authority::new("ours")))
             .danger_accept_wrong_host_names(),
     ] {
         let error = refusal(settings.url(broker.url())).await;
@@ -171,11 +170,11 @@ async fn a_certificate_of_an_unknown_authority_is_refused() {
 #[tokio::test]
 async fn a_certificate_for_another_host_is_refused_unless_the_user_asks_for_it_by_name() {
     let authority = Authority::new("ours");
-    let server = authority.issue(&["elsewhere.test"]).server(Clients::Anybody);
+    let server = server(&authority, &["elsewhere.test"]);
     let broker = Scripted::with_tls(server).await;
     let settings = Settings::new()
         .url(broker.url())
-        .trusted_authorities(authority.pem());
+        .trusted_authorities(trust(&authority));
 
     let error = refusal(settings.clone()).await;
     assert_eq!(error.kind(), ErrorKind::Tls);
@@ -193,11 +192,14 @@ async fn a_certificate_for_another_host_is_refused_unless_the_user_asks_for_it_b
 #[tokio::test]
 async fn an_expired_certificate_is_refused_unless_nothing_is_checked() {
     let authority = Authority::new("ours");
-    let server = authority.issue_expired(&["127.0.0.1"]).server(Clients::Anybody);
+    let server = server_with(
+        &authority.issue_expired("broker", &["127.0.0.1"]),
+        Clients::Anybody,
+    );
     let broker = Scripted::with_tls(server).await;
     let settings = Settings::new()
         .url(broker.url())
-        .trusted_authorities(authority.pem());
+        .trusted_authorities(trust(&authority));
 
     let error = refusal(settings.clone()).await;
     assert_eq!(
@@ -213,14 +215,15 @@ async fn an_expired_certificate_is_refused_unless_nothing_is_checked() {
 #[tokio::test]
 async fn a_client_certificate_is_shown_and_is_the_identity() {
     let authority = Authority::new("ours");
-    let server = authority
-        .issue(&["127.0.0.1"])
-        .server(Clients::IssuedBy(&authority));
+    let server = server_with(
+        &authority.issue("broker", &["127.0.0.1"]),
+        Clients::IssuedBy(&authority),
+    );
     let broker = Scripted::with_tls(server).await;
-    let (chain, key) = authority.issue(&["client.test"]).pems();
+    let (chain, key) = pems(&authority.issue("client", &["client.test"]));
     let settings = Settings::new()
         .url(broker.url())
-        .trusted_authorities(authority.pem())
+        .trusted_authorities(trust(&authority))
         .client_certificate(chain, key);
     within("a send", send(settings)).await.unwrap();
     assert_eq!(broker.connects()[0].auth_method_name.as_deref(), Some("tls"));
@@ -229,13 +232,14 @@ async fn a_client_certificate_is_shown_and_is_the_identity() {
 #[tokio::test]
 async fn a_broker_that_wants_a_client_certificate_says_so_to_who_has_none_or_a_foreign_one() {
     let authority = Authority::new("ours");
-    let server = authority
-        .issue(&["127.0.0.1"])
-        .server(Clients::IssuedBy(&authority));
+    let server = server_with(
+        &authority.issue("broker", &["127.0.0.1"]),
+        Clients::IssuedBy(&authority),
+    );
     let broker = Scripted::with_tls(server).await;
     let settings = Settings::new()
         .url(broker.url())
-        .trusted_authorities(authority.pem());
+        .trusted_authorities(trust(&authority));
 
     let error = refusal(settings.clone()).await;
     assert_eq!(error.kind(), ErrorKind::Tls);
@@ -247,7 +251,7 @@ async fn a_broker_that_wants_a_client_certificate_says_so_to_who_has_none_or_a_f
         )
     );
 
-    let (chain, key) = Authority::new("theirs").issue(&["client.test"]).pems();
+    let (chain, key) = pems(&Authority::new("theirs").issue("client", &["client.test"]));
     let error = refusal(settings.client_certificate(chain, key)).await;
     assert_eq!(error.kind(), ErrorKind::Tls);
     assert_eq!(
@@ -259,8 +263,8 @@ async fn a_broker_that_wants_a_client_certificate_says_so_to_who_has_none_or_a_f
 #[tokio::test]
 async fn certificates_in_files_are_read_again_for_every_connection() {
     let authority = Authority::new("ours");
-    let server = authority.issue(&["127.0.0.1"]).server(Clients::Anybody);
-    let broker = Scripted::with_tls(server).await;
+    let first = server(&authority, &["127.0.0.1"]);
+    let broker = Scripted::with_tls(first).await;
     let file = std::env::temp_dir().join(format!("pulsar-tokio-ca-{}", std::process::id()));
     let client = Client::builder(broker.url())
         .trusted_authorities(Pem::file(&file))
@@ -273,20 +277,20 @@ async fn certificates_in_files_are_read_again_for_every_connection() {
         missing.to_string().contains(&file.display().to_string()),
         "{missing}"
     );
-    std::fs::write(&file, Authority::new("theirs").text()).unwrap();
+    std::fs::write(&file, Authority::new("theirs").pem()).unwrap();
     assert_eq!(
         client.producer("orders").open().await.unwrap_err().kind(),
         ErrorKind::Tls
     );
-    std::fs::write(&file, authority.text()).unwrap();
+    std::fs::write(&file, authority.pem()).unwrap();
     let producer = within("a producer", client.producer("orders").open())
         .await
         .unwrap();
 
     // The broker gets a certificate of another authority, and the file follows.
     let next = Authority::new("next");
-    broker.show(next.issue(&["127.0.0.1"]).server(Clients::Anybody));
-    std::fs::write(&file, next.text()).unwrap();
+    broker.show(server(&next, &["127.0.0.1"]));
+    std::fs::write(&file, next.pem()).unwrap();
     broker.cut();
     within("a send", producer.send(NewMessage::new("hello")))
         .await
@@ -297,17 +301,20 @@ async fn certificates_in_files_are_read_again_for_every_connection() {
 #[tokio::test]
 async fn after_the_first_success_a_bad_certificate_is_tried_again_and_the_reason_is_told() {
     let authority = Authority::new("ours");
-    let good = authority.issue(&["127.0.0.1"]).server(Clients::Anybody);
+    let good = server(&authority, &["127.0.0.1"]);
     let broker = Scripted::with_tls(good.clone()).await;
     let client = Client::builder(broker.url())
-        .trusted_authorities(authority.pem())
+        .trusted_authorities(trust(&authority))
         .build()
         .unwrap();
     let producer = within("a producer", client.producer("orders").open())
         .await
         .unwrap();
 
-    broker.show(authority.issue_expired(&["127.0.0.1"]).server(Clients::Anybody));
+    broker.show(server_with(
+        &authority.issue_expired("broker", &["127.0.0.1"]),
+        Clients::Anybody,
+    ));
     broker.cut();
     within("the reason", async {
         while producer
@@ -345,7 +352,7 @@ async fn tls_to_a_port_without_is_named() {
 #[tokio::test]
 async fn a_plain_connection_to_a_port_with_tls_is_named() {
     let authority = Authority::new("ours");
-    let server = authority.issue(&["127.0.0.1"]).server(Clients::Anybody);
+    let server = server(&authority, &["127.0.0.1"]);
     let broker = Scripted::with_tls(server).await;
     let url = format!("pulsar://{}", broker.address());
     let error = refusal(Settings::new().url(&url)).await;
@@ -356,7 +363,7 @@ async fn a_plain_connection_to_a_port_with_tls_is_named() {
 #[tokio::test]
 async fn a_broker_without_an_address_with_tls_is_not_reached_without_it() {
     let authority = Authority::new("ours");
-    let server = authority.issue(&["127.0.0.1"]).server(Clients::Anybody);
+    let server = server(&authority, &["127.0.0.1"]);
     let script = |command: &Command| match command {
         Command::LookupTopic(lookup) => Some(vec![found(lookup, "pulsar://127.0.0.1:1", false)]),
         _ => None,
@@ -365,7 +372,7 @@ async fn a_broker_without_an_address_with_tls_is_not_reached_without_it() {
     let error = refusal(
         Settings::new()
             .url(broker.url())
-            .trusted_authorities(authority.pem()),
+            .trusted_authorities(trust(&authority)),
     )
     .await;
     let text = error.to_string();
@@ -377,7 +384,7 @@ async fn a_broker_without_an_address_with_tls_is_not_reached_without_it() {
 
 #[test]
 fn a_client_certificate_without_tls_is_refused() {
-    let (chain, key) = Authority::new("ours").issue(&["client.test"]).pems();
+    let (chain, key) = pems(&Authority::new("ours").issue("client", &["client.test"]));
     let error = Client::builder("pulsar://h")
         .client_certificate(chain, key)
         .build()
@@ -389,14 +396,14 @@ fn a_client_certificate_without_tls_is_refused() {
 #[tokio::test]
 async fn a_key_that_does_not_fit_the_certificate_is_named() {
     let authority = Authority::new("ours");
-    let server = authority.issue(&["127.0.0.1"]).server(Clients::Anybody);
+    let server = server(&authority, &["127.0.0.1"]);
     let broker = Scripted::with_tls(server).await;
-    let (chain, _) = authority.issue(&["client.test"]).pems();
-    let (_, key) = authority.issue(&["client.test"]).pems();
+    let (chain, _) = pems(&authority.issue("client", &["client.test"]));
+    let (_, key) = pems(&authority.issue("client", &["client.test"]));
     let error = refusal(
         Settings::new()
             .url(broker.url())
-            .trusted_authorities(authority.pem())
+            .trusted_authorities(trust(&authority))
             .client_certificate(chain, key),
     )
     .await;

@@ -13,5 +13,6 @@ mod encryption;
 mod hosts;
 mod issuer;
 mod oauth2;
+mod real;
 mod scripted;
 mod secrecy;

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use pulsar_testing::certificates::Authority;
 use pulsar_tokio::{Authentication, Client, ClientBuilder, ErrorKind, NewMessage, OAuth2};
 
-use crate::certificates::{Authority, Clients};
+use crate::certificates::{server, trust};
 use crate::issuer::{Issuer, Manner, SECRET};
 use crate::scripted::{Scripted, challenge, nobody, response};
 use crate::support::within;
@@ -171,7 +172,7 @@ async fn an_issuer_that_is_slow_is_given_up_within_the_time_of_a_connection() {
 #[tokio::test]
 async fn an_issuer_with_tls_must_have_a_trusted_certificate() {
     let authority = Authority::new("ours");
-    let server = authority.issue(&["127.0.0.1"]).server(Clients::Anybody);
+    let server = server(&authority, &["127.0.0.1"]);
     let (broker, issuer) = (
         Scripted::plain().await,
         Issuer::start(Manner::default(), Some(server)).await,
@@ -188,8 +189,8 @@ async fn an_issuer_with_tls_must_have_a_trusted_certificate() {
 
     // Its own authorities, or those for the brokers.
     for client in [
-        client_of(&broker, app(&issuer).trusted_authorities(authority.pem())),
-        client_of(&broker, app(&issuer)).trusted_authorities(authority.pem()),
+        client_of(&broker, app(&issuer).trusted_authorities(trust(&authority))),
+        client_of(&broker, app(&issuer)).trusted_authorities(trust(&authority)),
     ] {
         opened(&client.build().unwrap()).await.unwrap();
     }

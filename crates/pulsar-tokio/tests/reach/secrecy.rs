@@ -5,13 +5,14 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use pulsar_testing::certificates::Authority;
 use pulsar_tokio::{
     Authentication, Client, ErrorKind, NewMessage, OAuth2, Pem, Secret, ServerError, Settings,
 };
 use pulsar_wire::proto::CommandError;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::certificates::{Authority, Clients};
+use crate::certificates::{Clients, server_with, trust};
 use crate::issuer::{Issuer, Manner};
 use crate::scripted::{Scripted, challenge, connect, response};
 use crate::support::within;
@@ -158,11 +159,11 @@ async fn no_secret_shows_in_logs_errors_or_debug_texts() {
 
     // Keys, in memory and in what cannot be read.
     let authority = Authority::new("ours");
-    let issued = authority.issue(&["127.0.0.1"]);
-    let tls = Scripted::with_tls(issued.server(Clients::IssuedBy(&authority))).await;
+    let issued = authority.issue("broker", &["127.0.0.1"]);
+    let tls = Scripted::with_tls(server_with(&issued, Clients::IssuedBy(&authority))).await;
     let settings = Settings::new()
         .url(tls.url())
-        .trusted_authorities(authority.pem())
+        .trusted_authorities(trust(&authority))
         .client_certificate(
             Pem::bytes(issued.chain.clone()),
             Pem::bytes(format!("{MARK}\n{}", issued.key)),
