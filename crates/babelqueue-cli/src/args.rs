@@ -14,7 +14,8 @@ use crate::commands::publish::PublishArgs;
 ///
 /// Exit codes: 0 done, 1 failed, 2 wrong usage.
 ///
-/// The broker is named by --url or PULSAR_URL. RUST_LOG sets the log level (such as debug, or
+/// The broker is named by --url or PULSAR_URL; TLS and credentials come from flags, PULSAR_... variables or
+/// a client.conf, as the help of publish and consume says. RUST_LOG sets the log level (such as debug, or
 /// pulsar_tokio=trace).
 #[derive(Debug, Parser)]
 #[command(name = "bqctl", version)]

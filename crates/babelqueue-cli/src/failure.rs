@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
 
-use babelqueue_pulsar::{OpenError, OpenErrorKind};
+use babelqueue_pulsar::{OpenError, OpenErrorKind, pulsar_tokio};
 
 /// One sentence for the user, and whether the command line is to blame.
 #[derive(Debug)]
@@ -19,6 +19,15 @@ impl Failure {
         Self {
             text: format!("{what}: {}", chain(error)),
             usage: false,
+        }
+    }
+
+    /// Settings from a file or the environment that cannot be used.
+    pub(crate) fn settings(error: &pulsar_tokio::Error) -> Self {
+        Self {
+            text: format!("cannot use the settings: {}", chain(error)),
+            // The cause is that of a file that cannot be read.
+            usage: error.source().is_none(),
         }
     }
 
@@ -44,8 +53,13 @@ impl fmt::Display for Failure {
 
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
+        let mut text = chain(&error);
+        if error.kind() != OpenErrorKind::Settings && !text.starts_with("cannot ") {
+            // It begins with the file or the broker that is to blame.
+            text = format!("cannot connect: {text}");
+        }
         Self {
-            text: chain(&error),
+            text,
             usage: error.kind() == OpenErrorKind::Settings,
         }
     }

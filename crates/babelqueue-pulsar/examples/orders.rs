@@ -6,6 +6,8 @@
 //! cargo run --example orders
 //! PULSAR_URL=pulsar://localhost:6650 cargo run --example orders
 //! ```
+//!
+//! TLS and credentials come from the environment too: `docs/guide/reaching.md` has the variables.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -15,7 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use babelqueue_pulsar::pulsar_tokio::{self, NewMessage, Payload};
 use babelqueue_pulsar::{
     Consumer, DEAD_LETTER_SUBSCRIPTION, Envelope, Failure, InitialPosition, Message, Publisher, Pulsar,
-    SubscriptionType, dead_letter_topic, properties,
+    Settings, SubscriptionType, dead_letter_topic, properties,
 };
 use pulsar_devbroker::DevBroker;
 use serde::{Deserialize, Serialize};
@@ -78,8 +80,8 @@ async fn main() -> ExitCode {
 }
 
 async fn demo() -> Result<bool, Box<dyn Error>> {
-    let (url, _broker) = broker().await?;
-    let pulsar = Pulsar::new(&url)?;
+    let (settings, _broker) = broker().await?;
+    let pulsar = Pulsar::with_settings(settings).build()?;
     let run = SystemTime::now()
         .duration_since(UNIX_EPOCH)?
         .as_micros()
@@ -125,15 +127,17 @@ async fn demo() -> Result<bool, Box<dyn Error>> {
         .all(|(order, end)| account.get(*order).is_some_and(|what| what.starts_with(end))))
 }
 
-/// Where the orders go: to the broker of `PULSAR_URL`, or to one for development that lives as long as this program.
-async fn broker() -> Result<(String, Option<DevBroker>), Box<dyn Error>> {
-    if let Ok(url) = std::env::var("PULSAR_URL") {
-        println!("Using the broker at {url}, as PULSAR_URL says.");
-        return Ok((url, None));
+/// Where the orders go: to the broker of `PULSAR_URL` (or of the file in `PULSAR_CLIENT_CONF`), or to one for
+/// development that lives as long as this program.
+async fn broker() -> Result<(Settings, Option<DevBroker>), Box<dyn Error>> {
+    let settings = Settings::from_environment()?;
+    if let Some(url) = settings.service_url() {
+        println!("Using the broker at {url}, as the environment says.");
+        return Ok((settings, None));
     }
     let broker = DevBroker::builder().start().await?;
     println!("Using a development broker in this process, since PULSAR_URL is not set.");
-    Ok((broker.url(), Some(broker)))
+    Ok((Settings::new().url(broker.url()), Some(broker)))
 }
 
 /// Tells each order's end as it comes, until all are known.

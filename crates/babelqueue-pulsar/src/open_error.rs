@@ -20,6 +20,11 @@ pub struct OpenError {
 pub enum OpenErrorKind {
     /// The settings cannot work, whatever the broker says.
     Settings,
+    /// No encrypted connection could be made: a certificate, a key or a host name does not fit.
+    Tls,
+    /// The credentials to show could not be had: no file, or an issuer that refuses. Those that the
+    /// broker refuses are [`Refused`](Self::Refused).
+    Credentials,
     /// This version does not speak what is asked for.
     Unsupported,
     /// The broker cannot be reached, or did not answer in time.
@@ -43,7 +48,8 @@ impl OpenError {
             ErrorKind::InvalidServiceUrl | ErrorKind::InvalidTopic | ErrorKind::InvalidOption => {
                 OpenErrorKind::Settings
             }
-            ErrorKind::Tls | ErrorKind::Credentials => OpenErrorKind::Settings,
+            ErrorKind::Tls => OpenErrorKind::Tls,
+            ErrorKind::Credentials => OpenErrorKind::Credentials,
             ErrorKind::Unsupported => OpenErrorKind::Unsupported,
             ErrorKind::Refused(_) => OpenErrorKind::Refused,
             _ => OpenErrorKind::Unreachable,

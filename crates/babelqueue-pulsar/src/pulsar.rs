@@ -33,6 +33,19 @@ impl Pulsar {
         Self::builder(url).build()
     }
 
+    /// The cluster that the environment names, with TLS and authentication as it says: `PULSAR_URL` and
+    /// the other variables of [`Settings::from_environment`]. Nothing is dialled yet.
+    ///
+    /// # Errors
+    ///
+    /// No URL is given or none that can be used, or variables contradict each other; the error names
+    /// them.
+    pub fn from_environment() -> Result<Self, OpenError> {
+        let settings = Settings::from_environment()
+            .map_err(|error| OpenError::pulsar("use the settings of the environment", error))?;
+        Self::with_settings(settings).build()
+    }
+
     /// A cluster with settings of its own.
     pub fn builder(url: &str) -> PulsarBuilder {
         PulsarBuilder {

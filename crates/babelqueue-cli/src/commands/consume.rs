@@ -34,8 +34,6 @@ use crate::output::{Line, complain, line};
 /// 0; a second one ends it at once, and the message in hand comes again.
 #[derive(Debug, Args)]
 pub(crate) struct ConsumeArgs {
-    #[command(flatten)]
-    broker: ServiceArgs,
     /// The topic, such as orders or persistent://acme/shop/orders.
     topic: String,
     /// The subscription's name; it is made if there is none.
@@ -60,6 +58,8 @@ pub(crate) struct ConsumeArgs {
     /// Runs this command by sh -c for each message, with the envelope on its standard input.
     #[arg(long, value_name = "COMMAND")]
     exec: Option<String>,
+    #[command(flatten)]
+    broker: ServiceArgs,
 }
 
 /// Where a new subscription begins.

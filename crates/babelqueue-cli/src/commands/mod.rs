@@ -5,20 +5,19 @@ pub(crate) mod conformance;
 pub(crate) mod consume;
 pub(crate) mod inspect;
 pub(crate) mod publish;
+mod service;
 mod stop;
 
 use std::io::{Read, stdin};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use babelqueue_pulsar::{Pulsar, SubscriptionType};
-use clap::{Args, ValueEnum};
+use babelqueue_pulsar::SubscriptionType;
+use clap::ValueEnum;
 
+use self::service::ServiceArgs;
 use crate::args::Command;
 use crate::failure::Failure;
-
-/// How long opening something may take, so that an absent broker is told about soon.
-const OPERATION_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(command: Command) -> Result<ExitCode, Failure> {
     match command {
@@ -27,23 +26,6 @@ pub(crate) async fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Inspect(args) => inspect::run(args).await,
         Command::Conformance(args) => conformance::run(args).await,
         Command::Broker(args) => broker::run(args).await,
-    }
-}
-
-/// Where the broker is.
-#[derive(Debug, Args)]
-pub(crate) struct ServiceArgs {
-    /// The broker's service URL.
-    #[arg(long, env = "PULSAR_URL", default_value = "pulsar://localhost:6650")]
-    url: String,
-}
-
-impl ServiceArgs {
-    fn pulsar(&self) -> Result<Pulsar, Failure> {
-        let pulsar = Pulsar::builder(&self.url)
-            .operation_timeout(OPERATION_TIMEOUT)
-            .build()?;
-        Ok(pulsar)
     }
 }
 

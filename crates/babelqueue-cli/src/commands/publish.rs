@@ -24,8 +24,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Each id is printed on a line of its own when the broker has confirmed the message.
 #[derive(Debug, Args)]
 pub(crate) struct PublishArgs {
-    #[command(flatten)]
-    broker: ServiceArgs,
     /// The topic, such as orders or persistent://acme/shop/orders.
     topic: String,
     /// What the message is, such as urn:babel:orders:created.
@@ -52,6 +50,8 @@ pub(crate) struct PublishArgs {
     /// Publishes this many messages, each with an id of its own.
     #[arg(long, default_value_t = 1)]
     count: u64,
+    #[command(flatten)]
+    broker: ServiceArgs,
 }
 
 pub(crate) async fn run(args: PublishArgs) -> Result<ExitCode, Failure> {

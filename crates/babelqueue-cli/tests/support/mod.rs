@@ -7,10 +7,12 @@ use assert_cmd::Command;
 /// The program, without settings of the environment.
 pub(crate) fn bqctl(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bqctl"));
-    command
-        .args(arguments)
-        .env_remove("PULSAR_URL")
-        .env_remove("RUST_LOG");
+    command.args(arguments).env_remove("RUST_LOG");
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("PULSAR_") {
+            command.env_remove(name);
+        }
+    }
     command
 }
 

@@ -85,12 +85,6 @@ async fn urls_that_cannot_be_used_are_named() {
         let error = Pulsar::new(url).expect_err(url);
         assert_says(&error, OpenErrorKind::Settings, &[&format!("{url:?}")]);
     }
-    let error = Pulsar::new("pulsar+ssl://localhost:6651").expect_err("no TLS yet");
-    assert_says(
-        &error,
-        OpenErrorKind::Unsupported,
-        &["pulsar+ssl://localhost:6651", "TLS"],
-    );
 }
 
 #[tokio::test]
