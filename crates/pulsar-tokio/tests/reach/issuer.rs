@@ -4,23 +4,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use pulsar_testing::secure::IssuerKey;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 /// How an issuer answers.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Manner {
     /// How long its tokens are good, in seconds as it writes them.
     pub(crate) expires_in: &'static str,
     pub(crate) delay: Duration,
+    /// With a key the tokens are real ones for the role `admin`, good for `SHORT`.
+    pub(crate) key: Option<Arc<IssuerKey>>,
 }
+
+/// How long real tokens are good.
+pub(crate) const SHORT: Duration = Duration::from_secs(6);
 
 impl Default for Manner {
     fn default() -> Self {
         Self {
             expires_in: "3600",
             delay: Duration::ZERO,
+            key: None,
         }
     }
 }
@@ -36,6 +43,22 @@ pub(crate) struct Issuer {
 pub(crate) const SECRET: &str = "s3cret&of=app";
 
 impl Issuer {
+    /// One that outlives the runtimes of single tests.
+    pub(crate) fn for_the_whole_program(manner: Manner, server: Arc<rustls::ServerConfig>) -> Self {
+        let (sender, started) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime");
+            runtime.block_on(async {
+                let _ = sender.send(Self::start(manner, Some(server)).await);
+                std::future::pending::<()>().await;
+            });
+        });
+        started.recv().expect("an issuer")
+    }
+
     pub(crate) async fn plain(manner: Manner) -> Self {
         Self::start(manner, None).await
     }
@@ -51,12 +74,13 @@ impl Issuer {
             tokio::spawn(async move {
                 while let Ok((socket, _)) = listener.accept().await {
                     let (url, given, server) = (url.clone(), given.clone(), server.clone());
+                    let manner = manner.clone();
                     tokio::spawn(async move {
                         match server {
-                            None => serve(socket, &url, &given, manner).await,
+                            None => serve(socket, &url, &given, &manner).await,
                             Some(server) => {
                                 if let Ok(stream) = TlsAcceptor::from(server).accept(socket).await {
-                                    serve(stream, &url, &given, manner).await;
+                                    serve(stream, &url, &given, &manner).await;
                                 }
                             }
                         }
@@ -92,7 +116,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: S,
     url: &str,
     given: &AtomicUsize,
-    manner: Manner,
+    manner: &Manner,
 ) {
     let Some(request) = request(&mut stream).await else {
         return;
@@ -128,11 +152,15 @@ async fn request<S: AsyncRead + Unpin>(stream: &mut S) -> Option<String> {
     }
 }
 
-fn answer(request: &str, url: &str, given: &AtomicUsize, manner: Manner) -> (&'static str, String) {
+fn answer(request: &str, url: &str, given: &AtomicUsize, manner: &Manner) -> (&'static str, String) {
     if request.starts_with("GET /.well-known/openid-configuration ") {
+        let body = format!(r#"{{"issuer":"{url}","token_endpoint":"{url}/token","jwks_uri":"{url}/keys"}}"#);
+        return ("200 OK", body);
+    }
+    if request.starts_with("GET /keys ") {
         return (
             "200 OK",
-            format!(r#"{{"issuer":"{url}","token_endpoint":"{url}/token"}}"#),
+            manner.key.as_ref().map_or_else(String::new, |key| key.jwks()),
         );
     }
     let form = request.rsplit("\r\n\r\n").next().unwrap_or_default();
@@ -155,9 +183,11 @@ fn answer(request: &str, url: &str, given: &AtomicUsize, manner: Manner) -> (&'s
     } else {
         ""
     };
+    let token = match &manner.key {
+        Some(key) => key.token(url, "admin", SHORT),
+        None => format!("issued-{number}{audience}"),
+    };
     let expires_in = manner.expires_in;
-    let body = format!(
-        r#"{{"access_token":"issued-{number}{audience}","token_type":"Bearer","expires_in":{expires_in}}}"#
-    );
+    let body = format!(r#"{{"access_token":"{token}","token_type":"Bearer","expires_in":{expires_in}}}"#);
     ("200 OK", body)
 }

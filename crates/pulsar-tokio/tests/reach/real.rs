@@ -4,14 +4,17 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use pulsar_testing::certificates::Authority;
-use pulsar_testing::secure::{ADMIN, ADMIN_PASSWORD, ClientCertificates, Secure, expired_token, token};
+use pulsar_testing::secure::{
+    ADMIN, ADMIN_PASSWORD, AUDIENCE, ClientCertificates, IssuerKey, Secure, expired_token, token,
+};
 use pulsar_tokio::{
-    Authentication, Client, Error, ErrorKind, Health, InitialPosition, Message, NewMessage, Secret,
+    Authentication, Client, Error, ErrorKind, Health, InitialPosition, Message, NewMessage, OAuth2, Secret,
     ServerError, Settings,
 };
 
-use crate::certificates::{pems, trust};
-use crate::support::{receive, text, within};
+use crate::certificates::{pems, server, trust};
+use crate::issuer::{Issuer, Manner, SECRET};
+use crate::support::{ack, receive, text, within};
 
 /// What a user can wait for to hear of a mistake.
 const AT_ONCE: Duration = Duration::from_secs(5);
@@ -20,28 +23,41 @@ const LONG: Duration = Duration::from_secs(3600);
 
 static UNASKED: OnceLock<Secure> = OnceLock::new();
 static REQUIRED: OnceLock<Secure> = OnceLock::new();
+static OPEN_ID: OnceLock<(Secure, Issuer, Authority)> = OnceLock::new();
 
-/// The broker that all tests share that ask for its kind; skips where none can be had.
-macro_rules! broker {
-    ($certificates:expr) => {{
+/// What all tests share that ask for it: a broker, with its issuer where it has one. Skips where none can be had.
+macro_rules! shared {
+    ($start:expr) => {{
         if !Secure::is_possible() {
             return pulsar_testing::skip(
                 "BABELQUEUE_REQUIRE_BROKER",
                 "needs a real Pulsar: certificates and credentials are checked by it",
             );
         }
-        tokio::task::spawn_blocking(|| started($certificates))
-            .await
-            .expect("a broker")
+        tokio::task::spawn_blocking($start).await.expect("a broker")
     }};
 }
 
-fn started(certificates: ClientCertificates) -> &'static Secure {
-    let (place, name) = match certificates {
-        ClientCertificates::Unasked => (&UNASKED, "unasked"),
-        ClientCertificates::Required => (&REQUIRED, "required"),
-    };
-    place.get_or_init(|| Secure::start(name, certificates))
+fn unasked() -> &'static Secure {
+    UNASKED.get_or_init(|| Secure::start("unasked", ClientCertificates::Unasked))
+}
+
+fn required() -> &'static Secure {
+    REQUIRED.get_or_init(|| Secure::start("required", ClientCertificates::Required))
+}
+
+fn open_id() -> &'static (Secure, Issuer, Authority) {
+    OPEN_ID.get_or_init(|| {
+        let (authority, key) = (Authority::new("of the issuer"), Arc::new(IssuerKey::new()));
+        let manner = Manner {
+            expires_in: "6",
+            key: Some(key.clone()),
+            ..Manner::default()
+        };
+        let issuer = Issuer::for_the_whole_program(manner, server(&authority, &["127.0.0.1"]));
+        let broker = Secure::start_with_issuer("open-id", issuer.url(), &key, &authority);
+        (broker, issuer, authority)
+    })
 }
 
 /// With TLS, the right authority, and no credentials.
@@ -91,7 +107,7 @@ fn admin_token() -> Authentication {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_real_broker_is_reached_through_tls_by_token_and_by_password() {
-    let broker = broker!(ClientCertificates::Unasked);
+    let broker = shared!(unasked);
     works(settings(broker).authentication(admin_token()), "by-token").await;
     let password = Authentication::basic(ADMIN, ADMIN_PASSWORD);
     works(settings(broker).authentication(password.clone()), "by-password").await;
@@ -104,7 +120,7 @@ async fn a_real_broker_is_reached_through_tls_by_token_and_by_password() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_real_broker_of_an_unknown_authority_is_refused() {
-    let broker = broker!(ClientCertificates::Unasked);
+    let broker = shared!(unasked);
     let stranger = Authority::new("a stranger");
     let settings = settings(broker).authentication(admin_token());
     let error = refusal(
@@ -121,7 +137,7 @@ async fn a_real_broker_of_an_unknown_authority_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_real_broker_under_a_name_that_is_not_in_its_certificate_is_refused() {
-    let broker = broker!(ClientCertificates::Unasked);
+    let broker = shared!(unasked);
     let url = broker.tls_url().replace("127.0.0.1", "localhost");
     let settings = settings(broker).url(&url).authentication(admin_token());
     let error = refusal(settings.clone(), &url).await;
@@ -131,7 +147,7 @@ async fn a_real_broker_under_a_name_that_is_not_in_its_certificate_is_refused() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ports_that_are_mixed_up_are_named() {
-    let broker = broker!(ClientCertificates::Unasked);
+    let broker = shared!(unasked);
     let settings = settings(broker).authentication(admin_token());
     let tls_to_plain = broker.plain_url().replace("pulsar://", "pulsar+ssl://");
     let error = refusal(settings.clone().url(&tls_to_plain), &tls_to_plain).await;
@@ -143,7 +159,7 @@ async fn ports_that_are_mixed_up_are_named() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_real_broker_wants_good_credentials() {
-    let broker = broker!(ClientCertificates::Unasked);
+    let broker = shared!(unasked);
     for (authentication, method) in [
         (Authentication::token(expired_token(ADMIN)), "\"token\""),
         (Authentication::token("no-token-at-all"), "\"token\""),
@@ -161,45 +177,72 @@ async fn a_real_broker_wants_good_credentials() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn publishing_goes_on_while_tokens_expire() {
-    let broker = broker!(ClientCertificates::Unasked);
+    let broker = shared!(unasked);
     let given = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let counter = given.clone();
     let short_lived = Authentication::token_from(move || {
         counter.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         async { Ok(Secret::new(token(ADMIN, Duration::from_secs(6)))) }
     });
-    let client = Client::with_settings(settings(broker).authentication(short_lived))
-        .build()
-        .unwrap();
-    let topic = topic("short-lived");
-    let consumer = within("a consumer", client.consumer(&topic, "sub").open())
-        .await
-        .unwrap();
-    let producer = within("a producer", client.producer(&topic).open())
-        .await
-        .unwrap();
+    publish_for_a_while(settings(broker).authentication(short_lived), "short-lived").await;
+    // Two connections begin with one each; the broker checks every five seconds.
+    let given = given.load(std::sync::atomic::Ordering::SeqCst);
+    assert!(given >= 4, "{given} tokens");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn publishing_goes_on_while_tokens_of_an_issuer_expire() {
+    let (broker, issuer, authority) = shared!(open_id);
+    let before = issuer.given();
+    let oauth2 = OAuth2::client(issuer.url(), "app", SECRET)
+        .audience(AUDIENCE)
+        .trusted_authorities(trust(authority));
+    let settings = settings(broker).authentication(Authentication::oauth2(oauth2));
+    publish_for_a_while(settings, "issued").await;
+    let given = issuer.given() - before;
+    assert!((2..12).contains(&given), "{given} tokens");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_issuer_refuses_a_wrong_secret_and_a_broker_the_token_of_another_issuer() {
+    let (broker, issuer, authority) = shared!(open_id);
+    let wrong = OAuth2::client(issuer.url(), "app", "wrong").trusted_authorities(trust(authority));
+    let wrong = settings(broker).authentication(Authentication::oauth2(wrong));
+    let error = refusal(wrong, issuer.url()).await;
+    assert_eq!(error.kind(), ErrorKind::Credentials);
+
+    let stranger = IssuerKey::new().token(issuer.url(), ADMIN, LONG);
+    let stranger = settings(broker).authentication(Authentication::token(stranger));
+    let error = refusal(stranger, "\"token\"").await;
+    assert_eq!(error.kind(), ErrorKind::Refused(ServerError::AuthenticationError));
+}
+
+/// Publishes and consumes for 20 seconds; nothing is lost, nothing waits.
+async fn publish_for_a_while(settings: Settings, name: &str) {
+    let client = Client::with_settings(settings).build().expect("a client");
+    let topic = topic(name);
+    let consumer = within("a consumer", client.consumer(&topic, "sub").open()).await;
+    let consumer = consumer.expect("a consumer");
+    let producer = within("a producer", client.producer(&topic).open()).await;
+    let producer = producer.expect("a producer");
     let begin = Instant::now();
     let mut number = 0_u32;
     while begin.elapsed() < Duration::from_secs(20) {
         let sending = producer.send(NewMessage::new(number.to_string()));
-        within("a receipt", sending).await.unwrap();
+        within("a receipt", sending).await.expect("a receipt");
         let message = receive(&consumer).await;
         assert_eq!(text(&message), number.to_string());
-        within("a confirmation", consumer.ack(message.ticket))
-            .await
-            .unwrap();
+        ack(&consumer, message.ticket).await;
         number += 1;
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert_eq!(producer.health(), Health::Open);
-    // Two connections begin with one each; the broker checks every five seconds.
-    let given = given.load(std::sync::atomic::Ordering::SeqCst);
-    assert!(given >= 4, "{number} messages with {given} tokens");
+    assert_eq!(consumer.stats()[0].health, Health::Open);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_certificate_is_an_identity() {
-    let broker = broker!(ClientCertificates::Required);
+    let broker = shared!(required);
     let (chain, key) = pems(&broker.client(ADMIN));
     works(settings(broker).client_certificate(chain, key), "by-certificate").await;
     let (chain, key) = pems(&broker.client("stranger"));
@@ -210,7 +253,7 @@ async fn a_client_certificate_is_an_identity() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_without_certificate_or_with_a_foreign_one_is_told_so() {
-    let broker = broker!(ClientCertificates::Required);
+    let broker = shared!(required);
     let error = refusal(settings(broker), broker.tls_url()).await;
     assert_eq!(error.kind(), ErrorKind::Tls);
     assert!(

@@ -1,14 +1,14 @@
 //! A real broker with TLS and authentication, started for one test program.
 
-use std::path::PathBuf;
+mod tokens;
+
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use std::{env, fs};
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ring::hmac;
-
+use self::tokens::SHARED_KEY;
+pub use self::tokens::{AUDIENCE, IssuerKey, expired_token, token};
 use crate::broker::Broker;
 use crate::certificates::{Authority, Certificate};
 use crate::instance::{Instance, script};
@@ -20,7 +20,6 @@ pub const ADMIN_PASSWORD: &str = "password-of-admin";
 /// `$apr1$` of it, as `openssl passwd -apr1` prints it.
 const ADMIN_HASH: &str = "$apr1$reachxyz$2C.LA.XbJB6Q4qPw7FIoE/";
 const PROVIDER: &str = "org.apache.pulsar.broker.authentication.AuthenticationProvider";
-const KEY: &[u8; 32] = b"the key of tokens of tests, 32 B";
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Whom a broker asks for a certificate.
@@ -41,9 +40,11 @@ pub enum ClientCertificates {
 pub struct Secure {
     plain: String,
     tls: String,
-    folder: PathBuf,
     authority: Authority,
+    /// Killed before its files go.
+    #[expect(dead_code, reason = "held until the end")]
     instance: Instance,
+    _files: Files,
 }
 
 impl Secure {
@@ -60,40 +61,14 @@ impl Secure {
     /// When it does not start.
     #[must_use]
     pub fn start(name: &str, certificates: ClientCertificates) -> Self {
-        let name = format!("secure-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(&name);
-        fs::create_dir_all(&folder).expect("a folder for keys");
-        let authority = Authority::new("the authority of the tests");
-        let write = |file: &str, text: &[u8]| {
-            let path = folder.join(file);
-            fs::write(&path, text).expect("a file can be written");
-            path.display().to_string()
-        };
-        let broker = authority.issue("broker", &["127.0.0.1"]);
-        let admin = token(ADMIN, DAY);
-        let headers = write("headers", format!("Authorization: Bearer {admin}\n").as_bytes());
-        let mut settings = vec![
-            format!(
-                "tlsCertificateFilePath={}",
-                write("broker.pem", broker.chain.as_bytes())
-            ),
-            format!("tlsKeyFilePath={}", write("broker.key", broker.key.as_bytes())),
-            format!(
-                "tlsTrustCertsFilePath={}",
-                write("ca.pem", authority.pem().as_bytes())
-            ),
-            "authenticationEnabled=true".to_owned(),
-            "authorizationEnabled=true".to_owned(),
-            "superUserRoles=admin".to_owned(),
-            "authenticationRefreshCheckSeconds=5".to_owned(),
-            format!("tokenSecretKey=file://{}", write("token.key", KEY)),
-            "brokerClientAuthenticationPlugin=org.apache.pulsar.client.impl.auth.AuthenticationToken"
-                .to_owned(),
-            format!(r#"brokerClientAuthenticationParameters={{"token":"{admin}"}}"#),
-        ];
+        let files = Files::new(name);
+        let mut settings = vec![format!(
+            "tokenSecretKey=file://{}",
+            files.write("token.key", SHARED_KEY)
+        )];
         match certificates {
             ClientCertificates::Unasked => {
-                let users = write("users", format!("{ADMIN}:{ADMIN_HASH}\n").as_bytes());
+                let users = files.write("users", format!("{ADMIN}:{ADMIN_HASH}\n").as_bytes());
                 settings.push(format!("authenticationProviders={PROVIDER}Token,{PROVIDER}Basic"));
                 settings.push(format!("basicAuthConf=file://{users}"));
             }
@@ -102,16 +77,53 @@ impl Secure {
                 settings.push("tlsRequireTrustedClientCertOnConnect=true".to_owned());
             }
         }
-        let watch = watch(&name);
-        let instance = Instance::with_settings(name, settings);
-        let urls = instance.up_with(&["--tls", "--admin-headers", &headers]);
-        watch.expect("a shell");
+        Self::launch(files, settings, &token(ADMIN, DAY), &[])
+    }
+
+    /// Starts one that takes the tokens of the OpenID Connect issuer with this key at this HTTPS address, whose
+    /// certificate `authority` has issued. The issuer must be there already.
+    ///
+    /// # Panics
+    /// When it does not start.
+    #[must_use]
+    pub fn start_with_issuer(name: &str, url: &str, key: &IssuerKey, authority: &Authority) -> Self {
+        let files = Files::new(name);
+        let trusted = files.write("issuer-ca.pem", authority.pem().as_bytes());
+        let settings = vec![
+            "authenticationProviders=org.apache.pulsar.broker.authentication.oidc.AuthenticationProviderOpenID".to_owned(),
+            format!("openIDAllowedTokenIssuers={url}"),
+            format!("openIDAllowedAudiences={AUDIENCE}"),
+            format!("openIDTokenIssuerTrustCertsFilePath={trusted}"),
+        ];
+        Self::launch(files, settings, &key.token(url, ADMIN, DAY), &["--oidc"])
+    }
+
+    fn launch(files: Files, mut settings: Vec<String>, admin: &str, arguments: &[&str]) -> Self {
+        let authority = Authority::new("the authority of the tests");
+        let broker = authority.issue("broker", &["127.0.0.1"]);
+        let headers = files.write("headers", format!("Authorization: Bearer {admin}\n").as_bytes());
+        let pem = |name: &str, text: &str| files.write(name, text.as_bytes());
+        settings.extend([
+            format!("tlsCertificateFilePath={}", pem("broker.pem", &broker.chain)),
+            format!("tlsKeyFilePath={}", pem("broker.key", &broker.key)),
+            format!("tlsTrustCertsFilePath={}", pem("ca.pem", authority.pem())),
+            "authenticationEnabled=true".to_owned(),
+            "authorizationEnabled=true".to_owned(),
+            format!("superUserRoles={ADMIN}"),
+            "authenticationRefreshCheckSeconds=5".to_owned(),
+            "brokerClientAuthenticationPlugin=org.apache.pulsar.client.impl.auth.AuthenticationToken"
+                .to_owned(),
+            format!(r#"brokerClientAuthenticationParameters={{"token":"{admin}"}}"#),
+        ]);
+        let instance = Instance::with_settings(files.name.clone(), settings);
+        let arguments = [&["--tls", "--admin-headers", &headers], arguments].concat();
+        let urls = instance.up_with(&arguments);
         Self {
             plain: urls.broker,
             tls: urls.tls.expect("scripts/pulsar up said PULSAR_TLS_URL"),
-            folder,
             authority,
             instance,
+            _files: files,
         }
     }
 
@@ -140,51 +152,39 @@ impl Secure {
     }
 }
 
-impl Drop for Secure {
+/// The keys and certificates of one broker, in a folder that goes with them.
+#[derive(Debug)]
+struct Files {
+    name: String,
+    folder: PathBuf,
+}
+
+impl Files {
+    /// Watched from the first file on, so that nothing stays behind a test program that is killed.
+    fn new(name: &str) -> Self {
+        let name = format!("secure-{name}-{}", std::process::id());
+        let folder = env::temp_dir().join(&name);
+        watch(&name, &folder).expect("a shell");
+        fs::create_dir_all(&folder).expect("a folder for keys");
+        Self { name, folder }
+    }
+
+    fn write(&self, file: &str, text: &[u8]) -> String {
+        let path = self.folder.join(file);
+        fs::write(&path, text).expect("a file can be written");
+        path.display().to_string()
+    }
+}
+
+impl Drop for Files {
     fn drop(&mut self) {
-        self.instance.kill();
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-/// A token for this role that all these brokers take for so long, to whole seconds.
-///
-/// # Panics
-/// When the clock stands before 1970.
-#[must_use]
-pub fn token(role: &str, life: Duration) -> String {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .expect("a time after 1970");
-    signed(role, now + life)
-}
-
-/// One that has expired an hour ago.
-///
-/// # Panics
-/// When the clock stands before 1970.
-#[must_use]
-pub fn expired_token(role: &str) -> String {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .expect("a time after 1970");
-    signed(role, now.saturating_sub(Duration::from_secs(3600)))
-}
-
-fn signed(role: &str, expires: Duration) -> String {
-    let claims = format!(r#"{{"sub":"{role}","exp":{}}}"#, expires.as_secs());
-    let text = format!(
-        "{}.{}",
-        URL_SAFE_NO_PAD.encode(r#"{"alg":"HS256"}"#),
-        URL_SAFE_NO_PAD.encode(claims)
-    );
-    let signature = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, KEY), text.as_bytes());
-    format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
-}
-
 /// Kills the broker when this program ends, however that happens: brokers of a whole test program live in a static,
 /// which nobody drops. The shell waits for the end of its input.
-fn watch(name: &str) -> std::io::Result<()> {
+fn watch(name: &str, folder: &Path) -> std::io::Result<()> {
     let script = script().display().to_string();
     let shell = Command::new("sh")
         .args([
@@ -194,7 +194,7 @@ fn watch(name: &str) -> std::io::Result<()> {
             &script,
             name,
         ])
-        .arg(std::env::temp_dir().join(name))
+        .arg(folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
