@@ -23,7 +23,8 @@ pub enum ErrorKind {
     Unreachable,
     /// No encrypted connection could be made: a certificate, a key or a host name does not fit.
     Tls,
-    /// The credentials that the client should show could not be had.
+    /// The credentials that the client should show could not be had: from a file, a function or an
+    /// issuer.
     Credentials,
     /// The connection went away while something was waiting on it.
     ConnectionLost,
@@ -51,6 +52,8 @@ struct Inner {
     kind: ErrorKind,
     text: String,
     ambiguous: bool,
+    /// For credentials, whose kind does not tell.
+    may_pass: bool,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -60,6 +63,7 @@ impl Error {
             kind,
             text: text.into(),
             ambiguous: false,
+            may_pass: false,
             source: None,
         }))
     }
@@ -76,6 +80,7 @@ impl Error {
             kind,
             text: text.into(),
             ambiguous: true,
+            may_pass: false,
             source: None,
         }))
     }
@@ -89,7 +94,22 @@ impl Error {
             kind,
             text: text.into(),
             ambiguous: false,
+            may_pass: false,
             source: Some(source.into()),
+        }))
+    }
+
+    /// No credentials for now: who gives them cannot be reached or does not answer.
+    pub(crate) fn no_credentials_yet(
+        text: impl Into<String>,
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            kind: ErrorKind::Credentials,
+            text: text.into(),
+            ambiguous: false,
+            may_pass: true,
+            source,
         }))
     }
 
@@ -131,6 +151,7 @@ impl Error {
             | ErrorKind::NotStored
             | ErrorKind::SessionLost => true,
             ErrorKind::Refused(code) => is_transient(code),
+            ErrorKind::Credentials => self.0.may_pass,
             _ => false,
         }
     }

@@ -189,7 +189,7 @@ impl Authenticator {
             Ok(fetched) => fetched,
             Err(_) => {
                 let text = format!("{} gave no credentials within {:?}", self.place(), self.patience);
-                Err(Error::new(ErrorKind::TimedOut, text))
+                Err(Error::no_credentials_yet(text, None))
             }
         }
     }
@@ -210,7 +210,7 @@ impl Authenticator {
             Method::TokenFrom(supplier) => {
                 let token = supplier().await.map_err(|source| {
                     let text = "the function for tokens gave none";
-                    Error::with_source(ErrorKind::Credentials, text, source)
+                    Error::no_credentials_yet(text, Some(source))
                 })?;
                 Credentials::new("token", token)
             }

@@ -46,7 +46,7 @@ async fn a_file_is_read_for_each_use_and_named_when_it_is_missing() {
 async fn a_function_that_hangs_is_given_up() {
     let hangs = Authentication::token_from(std::future::pending);
     let error = credentials(&hangs).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    assert_eq!(error.kind(), ErrorKind::Credentials);
     assert!(error.to_string().contains("function for tokens"), "{error}");
 }
 

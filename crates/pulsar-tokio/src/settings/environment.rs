@@ -230,4 +230,20 @@ mod tests {
         assert_eq!(both.service_url(), Some("pulsar://code"));
         assert_eq!(both.listener.as_deref(), Some("l"));
     }
+
+    #[test]
+    fn the_environment_goes_before_the_file_that_it_names() {
+        let path = std::env::temp_dir().join(format!("pulsar-tokio-conf-{}", std::process::id()));
+        let text = "brokerServiceUrl=pulsar://file\nauthPlugin=token\nauthParams=token:s3cret\n";
+        std::fs::write(&path, text).unwrap();
+        let name = path.display().to_string();
+        let both = settings(&[("PULSAR_CLIENT_CONF", &name), ("PULSAR_URL", "pulsar://env")]).unwrap();
+        assert_eq!(both.service_url(), Some("pulsar://env"));
+        assert_eq!(format!("{:?}", both.given_authentication()), "Some(token(***))");
+        let other = settings(&[("PULSAR_CLIENT_CONF", &name), ("PULSAR_TOKEN_FILE", "/t")]).unwrap();
+        assert_eq!(format!("{:?}", other.given_authentication()), "Some(token(/t))");
+        std::fs::remove_file(&path).unwrap();
+        let error = settings(&[("PULSAR_CLIENT_CONF", &name)]).unwrap_err();
+        assert!(error.to_string().contains(&name), "{error}");
+    }
 }

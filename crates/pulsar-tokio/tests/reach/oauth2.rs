@@ -3,11 +3,12 @@
 use std::time::{Duration, Instant};
 
 use pulsar_testing::certificates::Authority;
-use pulsar_tokio::{Authentication, Client, ClientBuilder, ErrorKind, NewMessage, OAuth2};
+use pulsar_tokio::{Authentication, Client, ClientBuilder, ErrorKind, NewMessage, OAuth2, ServerError};
+use pulsar_wire::proto::CommandError;
 
 use crate::certificates::{server, trust};
 use crate::issuer::{Issuer, Manner, SECRET};
-use crate::scripted::{Scripted, challenge, nobody, response};
+use crate::scripted::{Scripted, challenge, connect, nobody, response};
 use crate::support::within;
 
 fn client_of(broker: &Scripted, oauth2: OAuth2) -> ClientBuilder {
@@ -148,9 +149,45 @@ async fn an_issuer_that_is_down_is_named_and_may_come_back() {
     let error = opened(&client_of(&broker, oauth2).build().unwrap())
         .await
         .unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unreachable);
+    assert_eq!(error.kind(), ErrorKind::Credentials);
     assert!(error.is_transient());
     assert!(error.to_string().contains(&issuer), "{error}");
+}
+
+#[tokio::test]
+async fn an_issuer_that_is_down_is_no_fault_of_any_host() {
+    let (first, second) = (Scripted::plain().await, Scripted::plain().await);
+    let issuer = format!("http://{}", nobody().await);
+    let url = format!("pulsar://{},{}", first.address(), second.address());
+    let client = Client::builder(&url)
+        .authentication(Authentication::oauth2(OAuth2::client(&issuer, "app", SECRET)))
+        .build()
+        .unwrap();
+    let error = opened(&client).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("cannot connect to the OAuth2 issuer {issuer}")
+    );
+}
+
+#[tokio::test]
+async fn a_token_that_a_broker_refuses_is_not_shown_a_second_time() {
+    let broker = Scripted::with_script(|command| {
+        let shown = connect(command)?.auth_data.unwrap_or_default();
+        let error = CommandError {
+            request_id: u64::MAX,
+            error: ServerError::AuthenticationError.into(),
+            message: "revoked".to_owned(),
+        };
+        (shown == "issued-1").then(|| vec![error.into()])
+    })
+    .await;
+    let issuer = Issuer::plain(Manner::default()).await;
+    let client = client_of(&broker, app(&issuer)).build().unwrap();
+    let error = opened(&client).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Refused(ServerError::AuthenticationError));
+    opened(&client).await.unwrap();
+    assert_eq!(shown(&broker), ["issued-1", "issued-2"]);
 }
 
 #[tokio::test]
@@ -165,7 +202,8 @@ async fn an_issuer_that_is_slow_is_given_up_within_the_time_of_a_connection() {
         .build()
         .unwrap();
     let error = opened(&client).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    assert_eq!(error.kind(), ErrorKind::Credentials);
+    assert!(error.is_transient());
     assert!(error.to_string().contains(issuer.url()), "{error}");
 }
 
@@ -180,7 +218,8 @@ async fn an_issuer_with_tls_must_have_a_trusted_certificate() {
     let error = opened(&client_of(&broker, app(&issuer)).build().unwrap())
         .await
         .unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Tls);
+    assert_eq!(error.kind(), ErrorKind::Credentials);
+    assert!(!error.is_transient());
     let text = error.to_string();
     assert!(
         text.contains(issuer.url()) && text.contains("trusted authority"),

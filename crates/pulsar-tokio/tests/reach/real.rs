@@ -14,6 +14,7 @@ use pulsar_tokio::{
 
 use crate::certificates::{pems, server, trust};
 use crate::issuer::{Issuer, Manner, SECRET};
+use crate::secrecy::Seen;
 use crate::support::{ack, receive, text, within};
 
 /// What a user can wait for to hear of a mistake.
@@ -264,4 +265,49 @@ async fn a_client_without_certificate_or_with_a_foreign_one_is_told_so() {
     let error = refusal(settings(broker).client_certificate(chain, key), broker.tls_url()).await;
     assert_eq!(error.kind(), ErrorKind::Tls);
     assert!(error.to_string().contains("client certificate"), "{error}");
+}
+
+#[tokio::test]
+async fn no_secret_shows_when_a_real_broker_or_issuer_refuses() {
+    let (seen, _logging) = Seen::logging();
+    let broker = shared!(unasked);
+    let (of_issuer, issuer, authority) = shared!(open_id);
+    let wrong = OAuth2::client(issuer.url(), "app", "wrong-secret").trusted_authorities(trust(authority));
+    let good = token(ADMIN, LONG);
+    let expired = expired_token(ADMIN);
+    let foreign = Authority::new("a stranger").issue(ADMIN, &["127.0.0.1"]);
+    let (chain, key) = pems(&foreign);
+    let secrets = [
+        &good,
+        &expired,
+        ADMIN_PASSWORD,
+        "wrong-secret",
+        "wrong-password",
+        &foreign.key,
+    ];
+    for settings in [
+        settings(broker).authentication(Authentication::token(good.as_str())),
+        settings(broker).authentication(Authentication::token(expired.as_str())),
+        settings(broker).authentication(Authentication::basic(ADMIN, ADMIN_PASSWORD)),
+        settings(broker).authentication(Authentication::basic(ADMIN, "wrong-password")),
+        settings(broker)
+            .authentication(Authentication::token(good.as_str()))
+            .client_certificate(chain, key),
+        settings(of_issuer).authentication(Authentication::oauth2(wrong)),
+    ] {
+        seen.print(&settings);
+        let client = Client::with_settings(settings).build().unwrap();
+        seen.print(&client);
+        match within("an answer", client.producer(&topic("secrecy")).open()).await {
+            Ok(producer) => seen.print(&producer),
+            Err(error) => seen.error(&error),
+        }
+    }
+    let text = seen.text();
+    assert!(text.contains("AuthenticationError"), "{text}");
+    for secret in secrets {
+        // A key is many lines; one of them is enough to know it by.
+        let part = secret.lines().nth(1).unwrap_or(secret);
+        assert!(!text.contains(part), "{part} in {text}");
+    }
 }

@@ -26,14 +26,24 @@ const MARK: &str = "s3cret";
 
 /// All that is logged and printed.
 #[derive(Clone, Default)]
-struct Seen(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Seen(Arc<Mutex<Vec<u8>>>);
 
 impl Seen {
-    fn print(&self, value: &impl Debug) {
+    /// Everything that this thread logs from now on, until the guard is dropped.
+    pub(crate) fn logging() -> (Self, tracing::subscriber::DefaultGuard) {
+        let seen = Self::default();
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::TRACE)
+            .with_writer(seen.clone())
+            .finish();
+        (seen, tracing::subscriber::set_default(subscriber))
+    }
+
+    pub(crate) fn print(&self, value: &impl Debug) {
         self.write_text(&format!("{value:?} {value:#?}\n"));
     }
 
-    fn error(&self, error: &pulsar_tokio::Error) {
+    pub(crate) fn error(&self, error: &pulsar_tokio::Error) {
         self.print(error);
         let mut cause: Option<&dyn std::error::Error> = Some(error);
         while let Some(error) = cause {
@@ -49,7 +59,7 @@ impl Seen {
             .extend_from_slice(text.as_bytes());
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.lock().expect("no panic")).into_owned()
     }
 }
@@ -103,13 +113,8 @@ async fn refused(seen: &Seen, authentication: Authentication, broker: &Scripted)
 
 #[tokio::test]
 async fn no_secret_shows_in_logs_errors_or_debug_texts() {
-    let seen = Seen::default();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::TRACE)
-        .with_writer(seen.clone())
-        .finish();
     // The runtime of this test has one thread, and so have its tasks.
-    let _logging = tracing::subscriber::set_default(subscriber);
+    let (seen, _logging) = Seen::logging();
 
     let broker = parrot().await;
     for authentication in [

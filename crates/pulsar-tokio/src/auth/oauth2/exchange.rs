@@ -126,7 +126,7 @@ impl Issuer<'_> {
             (200..=299, None) => Err(self.refuse("gave an answer that is not JSON")),
             (500.., _) => {
                 let text = format!("{} answered with HTTP status {status}", self.name());
-                Err(Error::new(ErrorKind::Unreachable, text))
+                Err(Error::no_credentials_yet(text, None))
             }
             (_, json) => Err(self.refused(status, json.as_ref())),
         }
@@ -151,17 +151,17 @@ impl Issuer<'_> {
         let error = match error {
             ureq::Error::Timeout(_) => {
                 let text = format!("{} did not answer in time", self.name());
-                return Error::new(ErrorKind::TimedOut, text);
+                return Error::no_credentials_yet(text, None);
             }
             ureq::Error::Io(error) => error,
             ureq::Error::Rustls(error) => std::io::Error::new(std::io::ErrorKind::InvalidData, error),
             other => std::io::Error::other(scrub(&other.to_string(), &[self.key.client_secret.reveal()])),
         };
         if let Some(text) = tls::explain(&error, &self.name()) {
-            return Error::with_source(ErrorKind::Tls, text, error);
+            return Error::with_source(ErrorKind::Credentials, text, error);
         }
         let text = format!("cannot connect to {}", self.name());
-        Error::with_source(ErrorKind::Unreachable, text, error)
+        Error::no_credentials_yet(text, Some(error.into()))
     }
 
     fn refuse(&self, why: &str) -> Error {
