@@ -74,6 +74,39 @@ async fn many_and_large_messages_pass_through_tls_in_order() {
     assert_eq!(numbers, (0..500).collect::<Vec<u64>>());
 }
 
+/// What the test below runs in a process of its own.
+#[tokio::test]
+async fn a_send_without_given_authorities() {
+    if let Ok(url) = std::env::var("REACH_BY_SYSTEM") {
+        within("a send", send(Settings::new().url(url))).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_broker_with_the_certificate_of_an_authority_of_the_system_is_reached() {
+    let authority = Authority::new("of the system");
+    let broker = Scripted::with_tls(server(&authority, &["127.0.0.1"])).await;
+    let error = refusal(Settings::new().url(broker.url())).await;
+    assert_eq!(error.kind(), ErrorKind::Tls);
+
+    // What the system trusts can be told by this variable, as with OpenSSL; a process has one value.
+    let file = std::env::temp_dir().join(format!("pulsar-tokio-system-{}", std::process::id()));
+    std::fs::write(&file, authority.pem()).unwrap();
+    let child = tokio::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "encryption::a_send_without_given_authorities"])
+        .env("REACH_BY_SYSTEM", broker.url())
+        .env("SSL_CERT_FILE", &file)
+        .output();
+    let output = within("the other process", child).await.unwrap();
+    std::fs::remove_file(&file).unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+    assert_eq!(broker.connects().len(), 1, "it was not skipped");
+}
+
 /// Passes on what comes to `listener`, and counts the records of TLS that carry messages there.
 async fn count_records(listener: TcpListener, to: String, records: Arc<AtomicUsize>) {
     while let Ok((client, _)) = listener.accept().await {
