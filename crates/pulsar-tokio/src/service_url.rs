@@ -80,11 +80,7 @@ impl ServiceUrls {
 
     /// True if what is sent leaves this machine, for anybody on the way to read.
     pub(crate) fn leads_out_without_tls(&self) -> bool {
-        let is_local = |url: &ServiceUrl| {
-            let address: Option<IpAddr> = url.host.parse().ok();
-            url.host == "localhost" || address.is_some_and(|address| address.is_loopback())
-        };
-        self.scheme() == Scheme::Plain && !self.0.iter().all(is_local)
+        self.scheme() == Scheme::Plain && !self.0.iter().all(|url| is_this_machine(&url.host))
     }
 }
 
@@ -149,6 +145,12 @@ impl ServiceUrl {
             format!("{}:{}", self.host, self.port)
         }
     }
+}
+
+/// True for the names and addresses by which a machine reaches itself.
+pub(crate) fn is_this_machine(host: &str) -> bool {
+    let address: Option<IpAddr> = host.parse().ok();
+    host == "localhost" || address.is_some_and(|address| address.is_loopback())
 }
 
 /// The URL as it may be shown: without a password or a token that somebody wrote into it.

@@ -306,7 +306,7 @@ fn shown(credentials: &Credentials) -> (String, Bytes) {
 
 #[cfg(test)]
 mod tests {
-    use pulsar_wire::proto::{CommandError, CommandPing, CommandSuccess};
+    use pulsar_wire::proto::{CommandAuthChallenge, CommandError, CommandPing, CommandSuccess};
 
     use super::*;
 
@@ -371,6 +371,49 @@ mod tests {
         };
         let error = connection.receive(Command::Error(refusal)).unwrap_err();
         assert!(error.to_string().contains("no entry"));
+    }
+
+    fn shown() -> Credentials {
+        Credentials {
+            method: "token",
+            data: "hunter22".into(),
+        }
+    }
+
+    #[test]
+    fn a_challenge_is_answered_with_what_is_shown_from_then_on() {
+        let mut connection = Connection::<()>::new(Instant::now(), KEEP_ALIVE, None);
+        let challenge = Command::AuthChallenge(CommandAuthChallenge::default());
+        assert!(matches!(connection.receive(challenge), Ok(Incoming::Challenge)));
+        assert!(connection.respond(None).is_err());
+        let Ok(Command::AuthResponse(response)) = connection.respond(Some(shown())) else {
+            panic!("expected an answer")
+        };
+        let data = response.response.and_then(|response| response.auth_data);
+        assert_eq!(data.as_deref(), Some(&b"hunter22"[..]));
+        assert_eq!(connection.credentials(), Some(&shown()));
+    }
+
+    #[test]
+    fn an_error_that_answers_nothing_ends_the_connection_and_repeats_no_secret() {
+        let mut connection = Connection::<()>::new(Instant::now(), KEEP_ALIVE, Some(shown()));
+        assert!(matches!(
+            connection.receive(Command::Connected(CommandConnected::default())),
+            Ok(Incoming::Up)
+        ));
+        let refusal = CommandError {
+            request_id: NO_REQUEST,
+            message: "hunter22 has expired".into(),
+            error: 4,
+        };
+        let text = connection
+            .receive(Command::Error(refusal))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            text.contains("*** has expired") && text.contains("\"token\""),
+            "{text}"
+        );
     }
 
     #[test]

@@ -22,6 +22,9 @@ pub(super) fn fetch(
     patience: Duration,
 ) -> Result<(Secret, Option<Duration>), Error> {
     let key = Key::read(oauth2)?;
+    if key.is_sent_in_the_open() {
+        tracing::warn!(issuer = %shown(&key.issuer), "the client secret is sent without TLS: others can read it");
+    }
     let issuer = Issuer {
         key: &key,
         agent: agent(oauth2, authorities)?,

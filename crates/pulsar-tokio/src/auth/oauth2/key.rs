@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Identity, OAuth2};
 use crate::error::{Error, ErrorKind};
 use crate::secret::Secret;
-use crate::service_url::without_secrets;
+use crate::service_url::{is_this_machine, without_secrets};
 
 /// A client as its issuer knows it.
 pub(super) struct Key {
@@ -56,6 +56,19 @@ impl Key {
             Secret::new(client_secret),
             member("issuer_url"),
         )
+    }
+
+    /// True if the secret leaves this machine without TLS.
+    pub(super) fn is_sent_in_the_open(&self) -> bool {
+        let Some(rest) = self.issuer.strip_prefix("http://") else {
+            return false;
+        };
+        let authority = rest.split('/').next().unwrap_or(rest);
+        let host = match authority.strip_prefix('[') {
+            Some(address) => address.split(']').next(),
+            None => authority.split(':').next(),
+        };
+        !is_this_machine(host.unwrap_or_default())
     }
 
     fn of(
@@ -115,6 +128,20 @@ mod tests {
         assert_eq!(key.client_secret.reveal(), "s3cret");
         let other = Key::read(&OAuth2::key(text).issuer("https://other")).unwrap();
         assert_eq!(other.issuer, "https://other");
+    }
+
+    #[test]
+    fn a_secret_that_others_can_read_is_noticed() {
+        for (issuer, in_the_open) in [
+            ("http://issuer/realm", true),
+            ("http://issuer:8080", true),
+            ("http://localhost:8080/realm", false),
+            ("http://[::1]:8080", false),
+            ("https://issuer", false),
+        ] {
+            let key = Key::read(&OAuth2::client(issuer, "app", "s3cret")).unwrap();
+            assert_eq!(key.is_sent_in_the_open(), in_the_open, "{issuer}");
+        }
     }
 
     #[test]
