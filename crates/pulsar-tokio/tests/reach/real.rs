@@ -269,7 +269,7 @@ async fn a_client_without_certificate_or_with_a_foreign_one_is_told_so() {
 
 #[tokio::test]
 async fn no_secret_shows_when_a_real_broker_or_issuer_refuses() {
-    let (seen, _logging) = Seen::logging();
+    let seen = Seen::logging();
     let broker = shared!(unasked);
     let (of_issuer, issuer, authority) = shared!(open_id);
     let wrong = OAuth2::client(issuer.url(), "app", "wrong-secret").trusted_authorities(trust(authority));

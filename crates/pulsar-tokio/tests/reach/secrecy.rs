@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use pulsar_testing::certificates::Authority;
@@ -29,14 +29,19 @@ const MARK: &str = "s3cret";
 pub(crate) struct Seen(Arc<Mutex<Vec<u8>>>);
 
 impl Seen {
-    /// Everything that this thread logs from now on, until the guard is dropped.
-    pub(crate) fn logging() -> (Self, tracing::subscriber::DefaultGuard) {
-        let seen = Self::default();
-        let subscriber = tracing_subscriber::fmt()
-            .with_max_level(tracing::Level::TRACE)
-            .with_writer(seen.clone())
-            .finish();
-        (seen, tracing::subscriber::set_default(subscriber))
+    /// Everything that this program logs from now on. Of all its tests: what is on for one thread alone
+    /// gets lost when another asks first whether it is wanted.
+    pub(crate) fn logging() -> Self {
+        static SEEN: LazyLock<Seen> = LazyLock::new(|| {
+            let seen = Seen::default();
+            let subscriber = tracing_subscriber::fmt()
+                .with_max_level(tracing::Level::TRACE)
+                .with_writer(seen.clone())
+                .finish();
+            tracing::subscriber::set_global_default(subscriber).expect("the only one");
+            seen
+        });
+        SEEN.clone()
     }
 
     pub(crate) fn print(&self, value: &impl Debug) {
@@ -113,8 +118,7 @@ async fn refused(seen: &Seen, authentication: Authentication, broker: &Scripted)
 
 #[tokio::test]
 async fn no_secret_shows_in_logs_errors_or_debug_texts() {
-    // The runtime of this test has one thread, and so have its tasks.
-    let (seen, _logging) = Seen::logging();
+    let seen = Seen::logging();
 
     let broker = parrot().await;
     for authentication in [
