@@ -1,14 +1,10 @@
 //! TLS: who is trusted, who is refused, and how that is said.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use pulsar_testing::certificates::Authority;
 use pulsar_tokio::{Client, Error, ErrorKind, Health, NewMessage, Pem, Settings};
 use pulsar_wire::Command;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
 
 use crate::certificates::{Clients, pems, server, server_with, trust};
 use crate::scripted::{Scripted, found, hang_up, mute};
@@ -43,37 +39,6 @@ async fn a_broker_with_the_certificate_of_a_given_authority_is_reached() {
     within("a send", send(settings)).await.unwrap();
 }
 
-#[tokio::test]
-async fn many_and_large_messages_pass_through_tls_in_order() {
-    let authority = Authority::new("ours");
-    let server = server(&authority, &["127.0.0.1"]);
-    let broker = Scripted::with_tls(server).await;
-    let client = Client::builder(broker.url())
-        .trusted_authorities(trust(&authority))
-        .build()
-        .unwrap();
-    let producer = within("a producer", client.producer("orders").open())
-        .await
-        .unwrap();
-    let mut receipts = Vec::new();
-    for number in 0..500_usize {
-        let size = if number % 100 == 7 { 4 << 20 } else { number };
-        receipts.push(
-            within("room", producer.enqueue(NewMessage::new(vec![b'x'; size])))
-                .await
-                .unwrap(),
-        );
-    }
-    for receipt in receipts {
-        within("a receipt", receipt).await.unwrap();
-    }
-    let numbers = broker.heard(|command| match command {
-        Command::Send(send) => Some(send.sequence_id),
-        _ => None,
-    });
-    assert_eq!(numbers, (0..500).collect::<Vec<u64>>());
-}
-
 /// What the test below runs in a process of its own.
 #[tokio::test]
 async fn a_send_without_given_authorities() {
@@ -105,74 +70,6 @@ async fn a_broker_with_the_certificate_of_an_authority_of_the_system_is_reached(
         String::from_utf8_lossy(&output.stdout)
     );
     assert_eq!(broker.connects().len(), 1, "it was not skipped");
-}
-
-/// Passes on what comes to `listener`, and counts the records of TLS that carry messages there.
-async fn count_records(listener: TcpListener, to: String, records: Arc<AtomicUsize>) {
-    while let Ok((client, _)) = listener.accept().await {
-        let (mut from_client, mut to_client) = client.into_split();
-        let server = TcpStream::connect(&to).await.expect("the server");
-        let (mut from_server, mut to_server) = server.into_split();
-        let records = records.clone();
-        tokio::spawn(async move { tokio::io::copy(&mut from_server, &mut to_client).await });
-        tokio::spawn(async move {
-            let mut head = [0; 5];
-            while from_client.read_exact(&mut head).await.is_ok() {
-                let mut body = vec![0; usize::from(u16::from_be_bytes([head[3], head[4]]))];
-                from_client.read_exact(&mut body).await.expect("a whole record");
-                // Those of the handshake are small.
-                records.fetch_add(usize::from(body.len() > 512), Ordering::SeqCst);
-                to_server.write_all(&head).await.expect("a write");
-                to_server.write_all(&body).await.expect("a write");
-            }
-        });
-    }
-}
-
-#[tokio::test]
-async fn small_messages_leave_in_few_records() {
-    const MESSAGES: usize = 400;
-    let authority = Authority::new("ours");
-    let server = server(&authority, &["127.0.0.1"]);
-    let (listener, relay) = mute().await;
-    let url = format!("pulsar+ssl://{relay}");
-    let script = {
-        let url = url.clone();
-        move |command: &Command| match command {
-            Command::LookupTopic(lookup) => Some(vec![found(lookup, &url, false)]),
-            _ => None,
-        }
-    };
-    let broker = Scripted::start(Some(server), script).await;
-    let records = Arc::new(AtomicUsize::new(0));
-    tokio::spawn(count_records(
-        listener,
-        broker.address().to_owned(),
-        records.clone(),
-    ));
-    let client = Client::builder(&url)
-        .trusted_authorities(trust(&authority))
-        .build()
-        .unwrap();
-    let producer = within("a producer", client.producer("orders").open())
-        .await
-        .unwrap();
-
-    let before = records.load(Ordering::SeqCst);
-    let mut receipts = Vec::new();
-    for _ in 0..MESSAGES {
-        receipts.push(
-            within("room", producer.enqueue(NewMessage::new(vec![b'x'; 600])))
-                .await
-                .unwrap(),
-        );
-    }
-    for receipt in receipts {
-        within("a receipt", receipt).await.unwrap();
-    }
-    // Some 270 KB in records of at most 16 KiB; the first ones may leave before more is there.
-    let count = records.load(Ordering::SeqCst) - before;
-    assert!(count < MESSAGES / 4, "{count} records");
 }
 
 #[tokio::test]

@@ -16,3 +16,4 @@ mod oauth2;
 mod real;
 mod scripted;
 mod secrecy;
+mod transfer;
