@@ -92,6 +92,13 @@ impl Settings {
         self
     }
 
+    /// Checks that a trusted authority issued a broker's certificate for its host. That is so anyway,
+    /// unless a `client.conf` below says otherwise, as the one that Pulsar ships does.
+    pub fn check_certificates(mut self) -> Self {
+        self.verification = Some(Verification::Full);
+        self
+    }
+
     /// Takes a trusted certificate also from a host that it was not issued for: whoever has any
     /// certificate of the trusted authorities can pose as the broker.
     pub fn danger_accept_wrong_host_names(mut self) -> Self {

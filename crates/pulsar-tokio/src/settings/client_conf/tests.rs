@@ -26,6 +26,8 @@ fn the_file_that_pulsar_ships_can_be_read() {
     assert_eq!(settings.verification, Some(Verification::WithoutHostName));
     assert!(settings.authentication.is_none());
     assert!(settings.authorities.is_none());
+    let checked = Settings::new().check_certificates().or(settings);
+    assert_eq!(checked.verification, Some(Verification::Full));
 }
 
 #[test]
