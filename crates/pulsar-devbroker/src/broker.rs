@@ -161,6 +161,10 @@ impl Broker {
 
     /// The next thing to do, in order.
     pub fn poll_output(&mut self) -> Option<Output> {
+        let changes = self.catalog.take_changes();
+        if !changes.is_empty() {
+            self.tell_of_changes(changes);
+        }
         self.out.pop()
     }
 

@@ -22,11 +22,20 @@ pub(crate) struct Catalog {
     pub(crate) policies: BTreeMap<String, Policies>,
     /// Namespaces of which something was looked up since the start.
     looked_up: BTreeSet<String>,
+    /// What became of topics since those who watch were told; the last of several changes.
+    changes: BTreeMap<Arc<str>, Change>,
     /// Topics given away and not looked up since.
     unloaded: BTreeSet<Arc<str>>,
     require_lookup: bool,
     retention: Retention,
     ledgers: u64,
+}
+
+/// What became of a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Made,
+    Deleted,
 }
 
 impl Catalog {
@@ -108,6 +117,7 @@ impl Catalog {
     pub(crate) fn open(&mut self, name: &TopicName) -> &mut Topic {
         self.topics.entry(name.full.clone()).or_insert_with(|| {
             self.ledgers += 1;
+            self.changes.insert(name.full.clone(), Change::Made);
             let policies = self.policies.get(&name.namespace);
             let retention = match policies {
                 Some(policies) if policies.keeps_acknowledged => Retention::ALL,
@@ -117,6 +127,20 @@ impl Catalog {
             topic.max_unacked = policies.and_then(|policies| policies.max_unacked);
             topic
         })
+    }
+
+    /// Whether there was one.
+    pub(crate) fn delete(&mut self, name: &Arc<str>) -> bool {
+        let found = self.topics.remove(name).is_some();
+        if found {
+            self.changes.insert(name.clone(), Change::Deleted);
+        }
+        found
+    }
+
+    /// What became of topics since the last call.
+    pub(crate) fn take_changes(&mut self) -> BTreeMap<Arc<str>, Change> {
+        std::mem::take(&mut self.changes)
     }
 
     /// Of a partition: how many its partitioned topic has, where there is one.

@@ -96,7 +96,7 @@ impl Broker {
         if name.partition < 0 {
             self.catalog.schemas.remove(name.path());
         }
-        self.catalog.topics.remove(&name.full).is_some() || partitions.is_some()
+        self.catalog.delete(&name.full) || partitions.is_some()
     }
 
     /// Moves a subscription to a place and closes its consumers, as a seek does.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::commands::Watch;
 use crate::room::Room;
 
 /// How long messages are expected of a producer that the broker closed.
@@ -33,6 +34,7 @@ pub(crate) struct Peer {
     pub(crate) connected: bool,
     pub(crate) producers: BTreeMap<u64, Publishing>,
     pub(crate) consumers: BTreeMap<u64, Consuming>,
+    pub(crate) watches: BTreeMap<u64, Watch>,
     /// How much its consumers may have on its way to it.
     pub(crate) room: Room,
     /// The client's address, where the driver told it.

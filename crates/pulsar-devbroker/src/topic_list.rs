@@ -6,7 +6,7 @@ use regex_lite::{Regex, RegexBuilder};
 use crate::catalog::Catalog;
 
 /// The longest pattern that the broker applies itself; clients apply longer ones.
-const LONGEST_PATTERN: usize = 50;
+pub(crate) const LONGEST_PATTERN: usize = 50;
 
 /// The full names of a namespace's topics, in order.
 pub(crate) fn topics(
@@ -38,14 +38,18 @@ pub(crate) fn pattern(text: &str) -> Option<Regex> {
     if text.chars().count() > LONGEST_PATTERN {
         return None;
     }
-    let domain = ["non-persistent://", "persistent://"]
-        .into_iter()
-        .find(|domain| text.contains(domain));
-    let path = domain.map_or_else(|| text.to_owned(), |domain| text.replacen(domain, "", 1));
-    RegexBuilder::new(&format!("^(?:{path})$"))
+    RegexBuilder::new(&format!("^(?:{})$", without_domain(text)))
         .size_limit(LARGEST_PATTERN)
         .build()
         .ok()
+}
+
+/// A pattern without the domain in it.
+pub(crate) fn without_domain(text: &str) -> String {
+    let domain = ["non-persistent://", "persistent://"]
+        .into_iter()
+        .find(|domain| text.contains(domain));
+    domain.map_or_else(|| text.to_owned(), |domain| text.replacen(domain, "", 1))
 }
 
 /// Tells lists apart: by it a client sees that nothing changed. `topics` are in order.

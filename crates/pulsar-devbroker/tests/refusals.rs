@@ -36,15 +36,6 @@ fn transactions_are_refused() {
 }
 
 #[test]
-fn watching_topics_is_refused() {
-    is_refused(CommandWatchTopicList {
-        request_id: 4,
-        namespace: "public/default".into(),
-        ..Default::default()
-    });
-}
-
-#[test]
 fn compacted_reading_is_refused_on_every_type() {
     for kind in [SubType::Exclusive, SubType::Shared] {
         is_refused(CommandSubscribe {

@@ -20,6 +20,7 @@ impl Broker {
             // Only what works here; Pulsar's list is longer.
             feature_flags: Some(FeatureFlags {
                 supports_get_partitioned_metadata_without_auto_creation: Some(true),
+                supports_topic_watchers: Some(true),
                 ..Default::default()
             }),
         };

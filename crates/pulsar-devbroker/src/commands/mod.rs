@@ -15,6 +15,7 @@ mod send;
 mod subscribe;
 mod topics;
 mod unsubscribe;
+mod watch;
 
 use bytes::Bytes;
 use pulsar_wire::proto::CommandPong;
@@ -24,6 +25,8 @@ use crate::broker::Broker;
 use crate::outbox::UNASKED;
 use crate::peer::PeerId;
 use crate::refusal::Refusal;
+
+pub(crate) use self::watch::Watch;
 
 impl Broker {
     pub(crate) fn handle(&mut self, peer: PeerId, command: Command, message: Option<Bytes>) {
@@ -55,6 +58,8 @@ impl Broker {
             Command::GetLastMessageId(question) => self.on_last_message_id(peer, &question),
             Command::ConsumerStats(question) => self.on_consumer_stats(peer, &question),
             Command::GetTopicsOfNamespace(question) => self.on_topics_of_namespace(peer, &question),
+            Command::WatchTopicList(watch) => self.on_watch(peer, &watch),
+            Command::WatchTopicListClose(close) => self.on_close_watch(peer, &close),
             Command::GetSchema(question) => self.on_get_schema(peer, &question),
             Command::GetOrCreateSchema(command) => self.on_get_or_create_schema(peer, &command),
             Command::AuthResponse(_) => self.on_auth_response(peer),

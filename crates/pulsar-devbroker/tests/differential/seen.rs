@@ -110,6 +110,11 @@ fn fields(command: &Command, message: Option<&MessageFrame>) -> Value {
             "hash_length": it.topics_hash.as_ref().map(String::len),
             "changed": it.changed,
         }),
+        Command::WatchTopicUpdate(it) => json!({
+            "new": it.new_topics.len(),
+            "deleted": it.deleted_topics.len(),
+            "hash_length": it.topics_hash.len(),
+        }),
         Command::GetSchemaResponse(it) => json!({
             "error": it.error_code.map(error),
             "version": it.schema_version.as_ref().map(|version| version.to_vec()),

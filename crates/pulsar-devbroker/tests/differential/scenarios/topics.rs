@@ -123,17 +123,49 @@ fn crc32c(bytes: &[u8]) -> u32 {
 
 async fn watch(scenario: &Scenario) {
     let mut peer = scenario.connect().await;
-    let watch = |request_id| CommandWatchTopicList {
+    let watch = |request_id, pattern: &str| CommandWatchTopicList {
         request_id,
         watcher_id: 1,
         namespace: "public/default".into(),
-        topics_pattern: "persistent://public/default/.*topics-watch-.*".into(),
+        topics_pattern: format!("persistent://public/default/{pattern}"),
         topics_hash: None,
     };
-    scenario.observe("answer", peer.request(watch).await);
+    for (name, pattern) in [("too_long", "x".repeat(36)), ("not_a_pattern", "(".to_owned())] {
+        scenario.observe(name, peer.request(|id| watch(id, &pattern)).await);
+    }
+    let answer = peer.request(|id| watch(id, ".*topics-watch-.*")).await;
+    scenario.observe("answer", answer);
+
+    let topic = scenario.topic();
+    let publisher = scenario.publisher(&topic).await;
+    scenario.observe("made", peer.all().await);
+    drop(publisher);
+    scenario.delete(&topic).await;
+    scenario.observe("deleted", peer.all().await);
+    let partitioned = scenario.partitioned(2).await;
+    scenario.observe("partitions", new_names(&mut peer, &partitioned, 2).await);
+    let volatile = scenario.topic().replace("persistent://", "non-persistent://");
+    let _volatile = scenario.publisher(&volatile).await;
+    scenario.observe("non_persistent", peer.all().await);
+
     let close = |request_id| CommandWatchTopicListClose {
         request_id,
         watcher_id: 1,
     };
     scenario.observe("close", peer.request(close).await);
+    let _unwatched = scenario.publisher(&scenario.topic()).await;
+    scenario.observe("closed", peer.all().await);
+}
+
+/// What follows the name of a topic in those of so many new ones, told together or each by itself.
+async fn new_names(peer: &mut Peer, topic: &str, count: usize) -> Vec<String> {
+    let mut names = Vec::new();
+    while names.len() < count {
+        let Some(frame) = peer.frame().await else { break };
+        if let Command::WatchTopicUpdate(update) = frame.command {
+            names.extend(update.new_topics.iter().map(|name| name.replace(topic, "")));
+        }
+    }
+    names.sort();
+    names
 }
