@@ -8,7 +8,7 @@ use pulsar_tokio::{Client, Producer};
 use crate::Consumer;
 use crate::producers::Producers;
 use crate::pulsar::Pulsar;
-use crate::transport::{PulsarTransport, Writer};
+use crate::transport::{PulsarTransport, Target, Writer};
 
 /// A subscription that the user opened, with what a consumer on it may use.
 ///
@@ -50,8 +50,8 @@ impl GivenSubscription {
         }
     }
 
-    /// Lets the consumer make a producer for retries, on the topic that the subscription was opened
-    /// on, when the first retry needs it.
+    /// Lets the consumer make a producer for retries, on the topic that the message came from, when the
+    /// first retry needs it; one for each topic.
     pub fn client(self, client: &Client) -> Self {
         Self {
             client: Some(client.clone()),
@@ -85,9 +85,8 @@ impl GivenSubscription {
         match (self.retry_producer, self.client) {
             (Some(producer), _) => self.transport.retry = Writer::Given(producer),
             (None, Some(client)) => {
-                let topic = self.transport.work_topic.clone();
                 self.transport.retry = Writer::Own {
-                    topic,
+                    topic: Target::Work,
                     initial_subscription: None,
                 };
                 self.transport.producers = Some(Producers::new(Pulsar::from_client(client)));

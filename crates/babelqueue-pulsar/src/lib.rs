@@ -121,7 +121,7 @@ pub use given::GivenSubscription;
 pub use open_error::{OpenError, OpenErrorKind};
 pub use publisher::PublisherBuilder;
 pub use pulsar::{Pulsar, PulsarBuilder};
-pub use pulsar_tokio::{self, Batching, Compression, InitialPosition, Settings, SubscriptionType};
+pub use pulsar_tokio::{self, Batching, Compression, InitialPosition, Settings, SubscriptionType, Topics};
 pub use sink::{PulsarReceipt, PulsarSink};
 pub use subscription::{DEAD_LETTER_SUBSCRIPTION, Subscription};
 pub use topic::{dead_letter_topic, short_name};

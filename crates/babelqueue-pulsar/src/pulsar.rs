@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pulsar_tokio::{Client, ClientBuilder, Producer, Settings};
+use pulsar_tokio::{Client, ClientBuilder, Producer, Settings, Topics};
 
 use crate::open_error::OpenError;
 use crate::publisher::PublisherBuilder;
@@ -78,9 +78,10 @@ impl Pulsar {
         PublisherBuilder::new(self, topic)
     }
 
-    /// Prepares to consume `topic` with the subscription of this name.
-    pub fn subscription(&self, topic: &str, name: &str) -> Subscription {
-        Subscription::new(self.clone(), topic, name)
+    /// Prepares to consume a topic, several, or those of a namespace whose names match a pattern ([`Topics`]), with the
+    /// subscription of this name. Retries go to the topic that the message came from.
+    pub fn subscription(&self, topics: impl Into<Topics>, name: &str) -> Subscription {
+        Subscription::new(self.clone(), topics.into(), name)
     }
 
     /// Opens a producer that waits for room rather than failing, without batches: confirmed means stored.

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use babelqueue::{Capabilities, ConsumerBuilder, Redelivery};
-use pulsar_tokio::{InitialPosition, SubscriptionType};
+use pulsar_tokio::{InitialPosition, SubscriptionType, Topics};
 
 use crate::Consumer;
 use crate::open_error::OpenError;
 use crate::producers::Producers;
 use crate::pulsar::Pulsar;
 use crate::topic::dead_letter_topic;
-use crate::transport::{PulsarTransport, Writer};
+use crate::transport::{PulsarTransport, Target, Writer};
 
 /// The subscription that keeps the records of a dead-letter topic until somebody looks at them.
 pub const DEAD_LETTER_SUBSCRIPTION: &str = "babelqueue-dlq";
@@ -22,7 +22,7 @@ pub const DEAD_LETTER_SUBSCRIPTION: &str = "babelqueue-dlq";
 #[must_use = "nothing is opened before `open`"]
 pub struct Subscription {
     pulsar: Pulsar,
-    topic: String,
+    topics: Topics,
     name: String,
     subscription_type: SubscriptionType,
     initial_position: InitialPosition,
@@ -36,10 +36,10 @@ struct DeadLetters {
 }
 
 impl Subscription {
-    pub(crate) fn new(pulsar: Pulsar, topic: &str, name: &str) -> Self {
+    pub(crate) fn new(pulsar: Pulsar, topics: Topics, name: &str) -> Self {
         Self {
             pulsar,
-            topic: topic.to_owned(),
+            topics,
             name: name.to_owned(),
             subscription_type: SubscriptionType::Exclusive,
             initial_position: InitialPosition::Latest,
@@ -73,7 +73,7 @@ impl Subscription {
         }
     }
 
-    /// Writes exhausted and poison messages to `<topic>.dlq`, and sees to it that the subscription
+    /// Writes exhausted and poison messages to `<topic>.dlq` of the topic that they came from, and sees to it that the subscription
     /// [`DEAD_LETTER_SUBSCRIPTION`] keeps them: a topic without a subscription keeps nothing.
     pub fn dead_letters(self) -> Self {
         Self {
@@ -82,7 +82,7 @@ impl Subscription {
         }
     }
 
-    /// Like [`dead_letters`](Self::dead_letters), to a topic of your choice.
+    /// Like [`dead_letters`](Self::dead_letters), to a topic of your choice for all of them.
     pub fn dead_letters_to(self, topic: impl Into<String>) -> Self {
         Self {
             dead_letters: Some(DeadLetters {
@@ -105,50 +105,58 @@ impl Subscription {
     pub async fn open(self, builder: ConsumerBuilder) -> Result<Consumer, OpenError> {
         builder.check(self.capabilities()).map_err(OpenError::settings)?;
         let producers = Producers::new(self.pulsar.clone());
-        let dead_letter = match &self.dead_letters {
-            Some(dead_letters) => self.open_dead_letters(dead_letters, &producers).await?,
-            None => Writer::None,
-        };
+        self.open_dead_letters(&producers).await?;
         let subscription = self
             .pulsar
             .client()
-            .consumer(&self.topic, &self.name)
+            .consumer(self.topics.clone(), &self.name)
             .subscription_type(self.subscription_type)
             .initial_position(self.initial_position)
             .receive_window(self.receive_window)
             .open()
             .await
             .map_err(|error| {
-                OpenError::pulsar(&format!("subscribe to {} as {:?}", self.topic, self.name), error)
+                OpenError::pulsar(&format!("subscribe to {} as {:?}", self.topics, self.name), error)
             })?;
         let mut transport = PulsarTransport::new(Arc::new(subscription));
         transport.owned = true;
         transport.retry = Writer::Own {
-            topic: transport.work_topic.clone(),
+            topic: Target::Work,
             initial_subscription: None,
         };
-        transport.dead_letter = dead_letter;
+        transport.dead_letter = self.dead_letter_writer();
         transport.producers = Some(producers);
         builder.build(transport).map_err(OpenError::settings)
     }
 
-    async fn open_dead_letters(
-        &self,
-        dead_letters: &DeadLetters,
-        producers: &Producers,
-    ) -> Result<Writer, OpenError> {
-        let topic: Arc<str> = match &dead_letters.topic {
-            Some(topic) => topic.as_str().into(),
-            None => dead_letter_topic(&self.topic).into(),
+    /// Opens the dead-letter topics that are known already; those of topics that a pattern finds, when they are needed.
+    async fn open_dead_letters(&self, producers: &Producers) -> Result<(), OpenError> {
+        let topics: Vec<Arc<str>> = match &self.dead_letters {
+            None => return Ok(()),
+            Some(DeadLetters { topic: Some(topic) }) => vec![topic.as_str().into()],
+            Some(DeadLetters { topic: None }) => {
+                let names = self.topics.names().iter();
+                names.map(|topic| dead_letter_topic(topic).into()).collect()
+            }
         };
-        producers
-            .to(&topic, Some(DEAD_LETTER_SUBSCRIPTION))
-            .await
-            .map_err(|error| OpenError::pulsar(&format!("write dead letters to {topic}"), error))?;
-        Ok(Writer::Own {
-            topic,
-            initial_subscription: Some(DEAD_LETTER_SUBSCRIPTION.into()),
-        })
+        for topic in &topics {
+            let opened = producers.to(topic, Some(DEAD_LETTER_SUBSCRIPTION)).await;
+            opened.map_err(|error| OpenError::pulsar(&format!("write dead letters to {topic}"), error))?;
+        }
+        Ok(())
+    }
+
+    fn dead_letter_writer(&self) -> Writer {
+        match &self.dead_letters {
+            None => Writer::None,
+            Some(dead_letters) => Writer::Own {
+                topic: match &dead_letters.topic {
+                    Some(topic) => Target::Fixed(topic.as_str().into()),
+                    None => Target::DeadLetter,
+                },
+                initial_subscription: Some(DEAD_LETTER_SUBSCRIPTION.into()),
+            },
+        }
     }
 
     fn capabilities(&self) -> Capabilities {

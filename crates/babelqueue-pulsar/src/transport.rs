@@ -16,7 +16,7 @@ use pulsar_tokio::{Consumer, Error, ErrorKind, Key, NewMessage, Payload, Produce
 
 use crate::producers::Producers;
 use crate::sink::write_error;
-use crate::topic::short_name;
+use crate::topic::{dead_letter_topic, short_name};
 
 /// How long closing a subscription may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -31,8 +31,24 @@ pub struct PulsarTransport {
     pub(crate) dead_letter: Writer,
     /// The producers that are ours to make and to close.
     pub(crate) producers: Option<Producers>,
-    pub(crate) work_topic: Arc<str>,
-    pub(crate) queue: Arc<str>,
+    /// The work topic, where there is one by name.
+    only: Option<Work>,
+    /// What the subscription was opened on, in words.
+    name: Arc<str>,
+}
+
+/// A work topic and the short name that its envelopes bear.
+#[derive(Clone, Debug)]
+pub(crate) struct Work {
+    pub(crate) topic: Arc<str>,
+    queue: Arc<str>,
+}
+
+impl Work {
+    fn new(topic: Arc<str>) -> Self {
+        let queue = short_name(&topic).into();
+        Self { topic, queue }
+    }
 }
 
 /// Where a record is written.
@@ -44,17 +60,42 @@ pub(crate) enum Writer {
     Given(Arc<Producer>),
     /// To a topic, through a producer of our own.
     Own {
-        topic: Arc<str>,
+        topic: Target,
         initial_subscription: Option<Arc<str>>,
     },
 }
 
+/// A topic that is written to.
+#[derive(Clone, Debug)]
+pub(crate) enum Target {
+    /// This one, whatever topic a message came from.
+    Fixed(Arc<str>),
+    /// The topic that the message came from.
+    Work,
+    /// The dead-letter topic of the topic that the message came from.
+    DeadLetter,
+}
+
+impl Target {
+    fn of(&self, work: &Arc<str>) -> Arc<str> {
+        match self {
+            Self::Fixed(topic) => topic.clone(),
+            Self::Work => work.clone(),
+            Self::DeadLetter => dead_letter_topic(work).into(),
+        }
+    }
+}
+
 impl PulsarTransport {
     pub(crate) fn new(subscription: Arc<Consumer>) -> Self {
-        let work_topic: Arc<str> = subscription.topic().as_str().into();
+        let only = subscription.topic().map(|topic| Work::new(topic.as_str().into()));
+        let name = match &only {
+            Some(work) => work.topic.clone(),
+            None => format!("the subscription {:?}", subscription.subscription()).into(),
+        };
         Self {
-            queue: short_name(&work_topic).into(),
-            work_topic,
+            only,
+            name,
             subscription,
             owned: false,
             retry: Writer::None,
@@ -69,7 +110,7 @@ impl PulsarTransport {
         &self.subscription
     }
 
-    async fn producer(&self, target: Destination) -> Result<Arc<Producer>, WriteError> {
+    async fn producer(&self, target: Destination, work: &Arc<str>) -> Result<Arc<Producer>, WriteError> {
         let writer = match target {
             Destination::WorkTopic => &self.retry,
             Destination::DeadLetter => &self.dead_letter,
@@ -83,17 +124,24 @@ impl PulsarTransport {
                 },
                 Some(producers),
             ) => {
-                let made = producers.to(topic, initial_subscription.as_deref()).await;
-                made.map_err(|error| write_error(topic, error))
+                let topic = topic.of(work);
+                let made = producers.to(&topic, initial_subscription.as_deref()).await;
+                made.map_err(|error| write_error(&topic, error))
             }
-            _ => Err(WriteError::new(
-                WriteErrorKind::Closed,
-                self.work_topic.to_string(),
-            )),
+            _ => Err(WriteError::new(WriteErrorKind::Closed, work.to_string())),
+        }
+    }
+
+    /// The work topic of a message.
+    fn work(&self, base_topic: Arc<str>) -> Work {
+        match &self.only {
+            Some(work) => work.clone(),
+            None => Work::new(base_topic),
         }
     }
 
     fn received(&self, message: pulsar_tokio::Message) -> Received<PulsarOrigin> {
+        let work = self.work(message.base_topic);
         let properties = Properties::from_pairs(message.properties);
         let key = message
             .key
@@ -124,11 +172,12 @@ impl PulsarTransport {
                 body,
                 properties,
                 redelivery_count,
-                queue: self.queue.clone(),
+                queue: work.queue,
             },
             message: Message::new(parts),
             origin: PulsarOrigin {
                 ticket: message.ticket,
+                work_topic: work.topic,
                 key: message.key,
                 ordering_key: message.ordering_key,
             },
@@ -136,10 +185,11 @@ impl PulsarTransport {
     }
 }
 
-/// What it takes to settle a delivery: its ticket, and the routing keys that every record of it keeps.
+/// What it takes to settle a delivery: its ticket, the topic that it came from, and the routing keys that every record of it keeps.
 #[derive(Clone)]
 pub struct PulsarOrigin {
     ticket: Ticket,
+    work_topic: Arc<str>,
     key: Option<Key>,
     ordering_key: Option<Bytes>,
 }
@@ -176,7 +226,7 @@ impl Transport for PulsarTransport {
     }
 
     async fn publish(&self, origin: &PulsarOrigin, outgoing: &Outgoing) -> Result<(), WriteError> {
-        let producer = self.producer(outgoing.target).await?;
+        let producer = self.producer(outgoing.target, &origin.work_topic).await?;
         let mut message =
             NewMessage::new(outgoing.body.clone()).properties(outgoing.properties.clone().into_pairs());
         if let Some(key) = &origin.key {
@@ -192,7 +242,7 @@ impl Transport for PulsarTransport {
 
     fn ack(&self, origin: &PulsarOrigin) -> PulsarAck {
         PulsarAck {
-            topic: self.work_topic.clone(),
+            topic: self.name.clone(),
             ack: self.subscription.ack(origin.ticket),
         }
     }
@@ -219,7 +269,7 @@ impl Transport for PulsarTransport {
 
 impl PulsarTransport {
     fn error(&self, doing: &str, error: Error) -> TransportError {
-        transport_error(format!("cannot {doing} {}", self.work_topic), error)
+        transport_error(format!("cannot {doing} {}", self.name), error)
     }
 }
 

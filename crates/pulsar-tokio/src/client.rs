@@ -17,6 +17,7 @@ use crate::service_url::{Scheme, ServiceUrls};
 use crate::settings::Settings;
 use crate::tls::{Pem, Tls};
 use crate::topic::TopicName;
+use crate::topics::Topics;
 
 /// A client of one Pulsar cluster.
 ///
@@ -83,9 +84,10 @@ impl Client {
         ProducerBuilder::new(self.clone(), topic)
     }
 
-    /// A consumer of `subscription` on `topic`, to be opened.
-    pub fn consumer(&self, topic: &str, subscription: &str) -> ConsumerBuilder {
-        ConsumerBuilder::new(self.clone(), topic, subscription)
+    /// A consumer of `subscription` on a topic, on several, or on those of a namespace whose names match a pattern
+    /// ([`Topics`]), to be opened.
+    pub fn consumer(&self, topics: impl Into<Topics>, subscription: &str) -> ConsumerBuilder {
+        ConsumerBuilder::new(self.clone(), topics.into(), subscription)
     }
 
     /// How many partitions `topic` has; 0 for a topic without partitions.

@@ -1,26 +1,26 @@
-//! What users hold to receive: a consumer of a subscription on a topic or on all its partitions.
+//! What users hold to receive: a consumer of a subscription on topics and all their partitions.
 
 mod broker_stats;
 mod builder;
+mod follow;
 mod machine;
+mod parts;
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
 pub use self::broker_stats::BrokerStats;
 pub use self::builder::{ConsumerBuilder, InitialPosition, SubscriptionType};
-use crate::endpoint::{Guard, Health};
+use self::parts::{Part, Shared};
+use crate::background::Background;
+use crate::endpoint::Health;
 use crate::error::{Error, ErrorKind};
-use crate::link::lock;
-use crate::message::{Message, MessageId, Ticket};
-use crate::session::consumer as session;
-use crate::session::consumer::HandOut;
-use crate::session::cut::{Arrived, Cut, Member, Next};
+use crate::message::{Message, Ticket};
 use crate::topic::TopicName;
 
 /// Receives the messages of a subscription and settles them.
@@ -28,34 +28,36 @@ use crate::topic::TopicName;
 /// Usable from many tasks at once through `&self`. A lost connection is a pause: the consumer
 /// comes back by itself, and what was settled before is not handed out again. Dropping a consumer
 /// closes it in the background; what is not settled goes to others or comes again.
+///
+/// Partitions that are added to a topic, and topics that appear or vanish where they are given by a pattern, are noticed
+/// within a minute ([`ConsumerBuilder::partition_check`]).
 pub struct Consumer {
-    topic: TopicName,
     subscription: String,
     subscription_type: SubscriptionType,
-    is_partitioned: bool,
-    parts: Vec<Part>,
-    ready: Arc<Notify>,
-    cutting: Mutex<Cutting>,
-}
-
-struct Part {
-    topic: Arc<str>,
-    endpoint: Guard<Receiving>,
-}
-
-type Receiving = session::Consumer<oneshot::Sender<Result<(), Error>>>;
-
-/// The entries being cut, one for each partition, and whose turn it is.
-struct Cutting {
-    cuts: Vec<Option<Cut>>,
-    turn: usize,
+    shared: Arc<Shared>,
+    watch: Option<Background>,
 }
 
 impl Consumer {
-    /// The topic that the subscription was opened on, without a partition.
+    /// The topic that the subscription was opened on, without a partition; none where it was opened on several topics or
+    /// on a pattern.
     #[must_use]
-    pub fn topic(&self) -> &TopicName {
-        &self.topic
+    pub fn topic(&self) -> Option<&TopicName> {
+        self.shared.only.as_ref()
+    }
+
+    /// The topics that are consumed now, without partitions.
+    #[must_use]
+    pub fn topics(&self) -> Vec<Arc<str>> {
+        let mut topics: Vec<_> = self
+            .shared
+            .read()
+            .iter()
+            .map(|part| part.base_topic.clone())
+            .collect();
+        topics.sort_unstable();
+        topics.dedup();
+        topics
     }
 
     /// The subscription.
@@ -70,10 +72,10 @@ impl Consumer {
         self.subscription_type
     }
 
-    /// True if the topic has partitions and this consumer reads all of them.
+    /// True if a topic has partitions and this consumer reads all of them.
     #[must_use]
     pub fn is_partitioned(&self) -> bool {
-        self.is_partitioned
+        self.shared.read().iter().any(|part| part.is_partition())
     }
 
     /// Waits for the next message.
@@ -90,7 +92,7 @@ impl Consumer {
             if let Some(message) = self.try_receive()? {
                 return Ok(message);
             }
-            let ready = self.ready.notified();
+            let ready = self.shared.ready.notified();
             tokio::pin!(ready);
             ready.as_mut().enable();
             if let Some(message) = self.try_receive()? {
@@ -106,32 +108,7 @@ impl Consumer {
     ///
     /// The consumer is closed.
     pub fn try_receive(&self) -> Result<Option<Message>, Error> {
-        let mut cutting = lock(&self.cutting);
-        let Cutting { cuts, turn } = &mut *cutting;
-        for _ in 0..self.parts.len() {
-            let index = *turn % self.parts.len();
-            let message = self.parts[index].next(index, &mut cuts[index]);
-            if message.is_none() || cuts[index].is_none() {
-                // The next partition has its turn when an entry is through.
-                *turn = index + 1;
-            }
-            if let Some(message) = message {
-                // Another receiver may be waiting for what is behind this one.
-                if self.parts.len() > 1 || cuts[index].is_some() || self.parts[index].has_arrived() {
-                    self.ready.notify_one();
-                }
-                return Ok(Some(message));
-            }
-        }
-        drop(cutting);
-        match self
-            .parts
-            .iter()
-            .find(|part| part.endpoint.health() == Health::Ended)
-        {
-            Some(ended) => Err(ended.endpoint.why_ended()),
-            None => Ok(None),
-        }
+        self.shared.next()
     }
 
     /// Settles a message: it will not come again.
@@ -149,7 +126,7 @@ impl Consumer {
     /// acknowledged once more without being handed out.
     pub fn ack(&self, ticket: Ticket) -> Ack {
         let (sender, receiver) = oneshot::channel();
-        match self.part(ticket) {
+        match self.shared.part(ticket) {
             Ok(part) => part
                 .endpoint
                 .with(|machine, now| machine.ack(now, ticket, sender)),
@@ -203,27 +180,18 @@ impl Consumer {
     }
 
     /// Where a message can still be asked for again.
-    fn open_part_of(&self, ticket: Ticket) -> Result<&Part, Error> {
-        let part = self.part(ticket)?;
+    fn open_part_of(&self, ticket: Ticket) -> Result<Arc<Part>, Error> {
+        let part = self.shared.part(ticket)?;
         match part.endpoint.health() {
             Health::Ended => Err(part.endpoint.why_ended()),
             _ => Ok(part),
         }
     }
 
-    fn part(&self, ticket: Ticket) -> Result<&Part, Error> {
-        self.parts.get(ticket.part as usize).ok_or_else(|| {
-            Error::new(
-                ErrorKind::InvalidOption,
-                format!("the ticket is not from the consumer on {}", self.topic),
-            )
-        })
-    }
-
     /// How the consumer is, partition by partition.
     #[must_use]
     pub fn stats(&self) -> Vec<ConsumerStats> {
-        self.parts.iter().map(Part::stats).collect()
+        self.shared.read().iter().map(|part| part.stats()).collect()
     }
 
     /// What the broker says of this consumer, beside our own account; partition by partition.
@@ -238,8 +206,9 @@ impl Consumer {
     ///
     /// Dropping the future changes nothing.
     pub async fn broker_stats(&self) -> Result<Vec<BrokerStats>, Error> {
-        let mut stats = Vec::with_capacity(self.parts.len());
-        for part in &self.parts {
+        let parts: Vec<_> = self.shared.read().iter().cloned().collect();
+        let mut stats = Vec::with_capacity(parts.len());
+        for part in parts {
             stats.push(part.broker_stats().await?);
         }
         Ok(stats)
@@ -250,118 +219,28 @@ impl Consumer {
     /// Works in any state and more than once. What is received and not settled goes to other
     /// consumers or comes again; no redelivery count rises by it.
     pub async fn close(&self, patience: Duration) {
-        for part in &self.parts {
+        if let Some(watch) = &self.watch {
+            watch.end();
+        }
+        let parts = self.shared.begin_to_close();
+        for part in &parts {
             part.endpoint.close_soon(patience);
         }
-        for part in &self.parts {
+        for part in &parts {
             part.endpoint.close(patience).await;
         }
+        // Who waits learns of the end also where there was nothing to close.
+        self.shared.ready.notify_waiters();
     }
 }
 
 impl fmt::Debug for Consumer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer")
-            .field("topic", &self.topic)
+            .field("topics", &self.shared.topics)
             .field("subscription", &self.subscription)
             .field("type", &self.subscription_type)
             .finish_non_exhaustive()
-    }
-}
-
-impl Part {
-    fn has_arrived(&self) -> bool {
-        self.endpoint.with(|machine, _| machine.has_arrived())
-    }
-
-    /// The next message of this partition.
-    fn next(&self, part: usize, slot: &mut Option<Cut>) -> Option<Message> {
-        loop {
-            let Some(cut) = slot else {
-                let arrived = self.endpoint.with(|machine, _| machine.next_arrived())?;
-                // Decompressing and cutting happen here, with nothing locked that a reader needs.
-                *slot = Some(Cut::new(arrived));
-                continue;
-            };
-            let next = cut.next();
-            let is_over = cut.is_over();
-            let arrived = &mut cut.arrived;
-            let handed = self.endpoint.with(|machine, now| {
-                let handed = match &next {
-                    Next::Member(member) => machine.hand_out(arrived, member.index),
-                    Next::Gone(index) => {
-                        machine.gone(arrived, *index);
-                        HandOut::Skip
-                    }
-                    Next::End => HandOut::Stale,
-                };
-                if is_over || handed == HandOut::Stale {
-                    machine.cut_over(arrived);
-                    machine.flush(now);
-                }
-                handed
-            });
-            let message = match next {
-                Next::Member(member) if handed == HandOut::Yes => Some(self.message(part, arrived, *member)),
-                _ => None,
-            };
-            if is_over || handed == HandOut::Stale {
-                *slot = None;
-            }
-            if message.is_some() {
-                return message;
-            }
-        }
-    }
-
-    fn message(&self, part: usize, arrived: &Arrived, member: Member) -> Message {
-        let metadata = arrived.metadata.as_ref();
-        let batch_index = i32::try_from(member.index).unwrap_or(-1);
-        Message {
-            topic: self.topic.clone(),
-            id: MessageId {
-                ledger: arrived.key.ledger,
-                entry: arrived.key.entry,
-                partition: arrived.partition,
-                batch_index: if member.in_batch { batch_index } else { -1 },
-            },
-            ticket: Ticket {
-                part: u32::try_from(part).unwrap_or(u32::MAX),
-                key: arrived.key,
-                index: member.index,
-                of: arrived.of,
-                rest: member.rest,
-                session: arrived.session,
-            },
-            payload: member.payload,
-            properties: member
-                .properties
-                .into_iter()
-                .map(|pair| (pair.key, pair.value))
-                .collect(),
-            key: member.key,
-            ordering_key: member.ordering_key,
-            redelivery_count: arrived.redelivery_count,
-            publish_time_ms: metadata.map(|metadata| metadata.publish_time).unwrap_or_default(),
-            deliver_at_ms: metadata.and_then(|metadata| metadata.deliver_at_time),
-            event_time_ms: member.event_time_ms,
-        }
-    }
-
-    fn stats(&self) -> ConsumerStats {
-        let snapshot = self.endpoint.with(|machine, _| machine.snapshot());
-        ConsumerStats {
-            topic: self.topic.clone(),
-            health: self.endpoint.health(),
-            active: snapshot.active,
-            permits: snapshot.permits,
-            held: snapshot.held,
-            queued: snapshot.queued,
-            open_entries: snapshot.entries,
-            unanswered_acks: snapshot.unanswered,
-            stalls_cured: snapshot.stalls_cured,
-            last_error: snapshot.last_error,
-        }
     }
 }
 

@@ -476,6 +476,13 @@ impl<M: Machine> Session for Endpoint<M> {
 /// The hold of a user on an endpoint: dropping it closes the endpoint in the background.
 pub(crate) struct Guard<M: Machine>(Arc<Endpoint<M>>);
 
+impl<M: Machine> Guard<M> {
+    /// The endpoint without the hold on it.
+    pub(crate) fn endpoint(&self) -> Arc<Endpoint<M>> {
+        self.0.clone()
+    }
+}
+
 impl<M: Machine> std::ops::Deref for Guard<M> {
     type Target = Endpoint<M>;
 

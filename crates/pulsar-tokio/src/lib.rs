@@ -30,9 +30,10 @@
 //! | `endpoint` | the task that brings a producer or consumer to its broker, and back |
 //! | [`Producer`], [`Consumer`], [`Client`] | what users hold |
 //!
-//! Not there yet: topic patterns, seek, chunked messages.
+//! Not there yet: seek, readers, chunked messages.
 
 mod auth;
+mod background;
 mod client;
 mod consumer;
 mod endpoint;
@@ -49,6 +50,7 @@ mod session;
 mod settings;
 mod tls;
 mod topic;
+mod topics;
 
 pub use auth::{Authentication, OAuth2};
 pub use client::{Client, ClientBuilder};
@@ -64,3 +66,4 @@ pub use secret::Secret;
 pub use settings::Settings;
 pub use tls::Pem;
 pub use topic::TopicName;
+pub use topics::Topics;

@@ -4,8 +4,8 @@ use std::fmt;
 use std::time::Instant;
 
 use pulsar_wire::proto::{
-    CommandLookupTopic, CommandLookupTopicResponse, CommandPartitionedTopicMetadata, LookupType,
-    MetadataLookupType,
+    CommandGetTopicsOfNamespace, CommandLookupTopic, CommandLookupTopicResponse,
+    CommandPartitionedTopicMetadata, LookupType, MetadataLookupType, TopicsMode,
 };
 use pulsar_wire::{Command, ServerError};
 
@@ -16,6 +16,7 @@ use crate::pool::Role;
 use crate::service_url::{Scheme, ServiceUrl};
 use crate::session::backoff::Backoff;
 use crate::topic::TopicName;
+use crate::topics::Pattern;
 
 /// More redirects than this mean that the brokers disagree.
 const REDIRECTS: usize = 20;
@@ -144,6 +145,37 @@ impl ClientInner {
         }
     }
 
+    /// The full names of the topics of a namespace, partitions each by itself. A broker that can leaves those out that do
+    /// not match.
+    pub(crate) async fn topics_like(&self, pattern: &Pattern) -> Result<Vec<String>, Error> {
+        let mode = if pattern.persistent {
+            TopicsMode::Persistent
+        } else {
+            TopicsMode::NonPersistent
+        };
+        let link = self.pool.service(Role::Consume).await?;
+        let answer = self
+            .ask(&link, |request_id| {
+                Command::GetTopicsOfNamespace(CommandGetTopicsOfNamespace {
+                    request_id,
+                    namespace: pattern.namespace.clone(),
+                    mode: Some(mode as i32),
+                    topics_pattern: Some(pattern.text.clone()),
+                    topics_hash: None,
+                })
+            })
+            .await?;
+        match answer {
+            Command::GetTopicsOfNamespaceResponse(response) => Ok(response.topics.clone()),
+            Command::Error(error) => Err(Error::refused(
+                ServerError::from_i32(error.error),
+                &error.message,
+                format_args!("tell the topics of {}", pattern.namespace),
+            )),
+            other => Err(unexpected(&other, "GET_TOPICS_OF_NAMESPACE")),
+        }
+    }
+
     async fn ask_partitions(&self, topic: &TopicName, role: Role) -> Result<u32, Error> {
         let link = self.pool.service(role).await?;
         let answer = self
@@ -208,12 +240,13 @@ fn target(topic: &str, link: &Link, response: &CommandLookupTopicResponse) -> Re
 
 /// The broker answered something else than was asked.
 pub(crate) fn unexpected(answer: &Command, request: &str) -> Error {
+    refusal(answer, request, format_args!("answer {request}"))
+}
+
+/// The broker refused what `doing` names, or answered something else than was asked.
+pub(crate) fn refusal(answer: &Command, request: &str, doing: impl fmt::Display) -> Error {
     match answer {
-        Command::Error(error) => Error::refused(
-            ServerError::from_i32(error.error),
-            &error.message,
-            format_args!("answer {request}"),
-        ),
+        Command::Error(error) => Error::refused(ServerError::from_i32(error.error), &error.message, doing),
         other => Error::new(
             ErrorKind::ConnectionLost,
             format!("the broker answered {request} with {}", other.name()),

@@ -254,6 +254,8 @@ pub(crate) struct EntryKey {
 pub struct Message {
     /// The topic it came from: the partition, where there are partitions.
     pub topic: Arc<str>,
+    /// The topic that this is a partition of, else the same.
+    pub base_topic: Arc<str>,
     /// Where it is stored.
     pub id: MessageId,
     /// What settles it.
@@ -319,6 +321,7 @@ mod tests {
     fn message(payload: Payload) -> Message {
         Message {
             topic: "orders".into(),
+            base_topic: "orders".into(),
             id: MessageId {
                 ledger: 1,
                 entry: 2,

@@ -1,18 +1,20 @@
 //! What users hold to send: a producer on a topic or on all of its partitions.
 
 mod builder;
+mod growth;
 mod machine;
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{Semaphore, oneshot};
 
 pub use self::builder::{Batching, Compression, ProducerBuilder};
+use crate::background::Background;
 use crate::endpoint::{Guard, Health};
 use crate::error::{Error, ErrorKind};
 use crate::message::{NewMessage, Stored};
@@ -24,11 +26,42 @@ use crate::topic::{TopicName, partition_of_key};
 /// Usable from many tasks at once through `&self`; messages leave in the order of the calls. What
 /// has no receipt yet survives lost connections: it is sent again, in order. Dropping a producer
 /// closes it in the background; [`Producer::close`] waits for what is pending.
+///
+/// Messages with a key go to the partition that Java's clients pick for it, the others to all partitions in turn;
+/// with batching the turn lasts until a batch has had its time. A topic that gets more partitions is noticed within a
+/// minute ([`ProducerBuilder::partition_check`]). Keys are spread anew then, so around that moment the order of a key's
+/// messages is not kept.
 pub struct Producer {
     topic: TopicName,
-    parts: Vec<Guard<Sending>>,
+    parts: Arc<Parts>,
     room: Arc<Room>,
     next: AtomicU32,
+    /// How long messages without a key go to the same partition, in milliseconds.
+    turn_ms: Option<u64>,
+    growth: Option<Background>,
+}
+
+/// The partitions that are sent to; there can be more of them at any time.
+#[derive(Default)]
+struct Parts {
+    open: RwLock<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    parts: Vec<Guard<Sending>>,
+    /// Takes no new ones.
+    closing: bool,
+}
+
+impl Parts {
+    fn read(&self) -> RwLockReadGuard<'_, Open> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Open> {
+        self.open.write().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 type Sending = session::Producer<Waiting>;
@@ -81,7 +114,7 @@ impl Producer {
     /// How many partitions are sent to, 1 for a topic without partitions.
     #[must_use]
     pub fn partitions(&self) -> usize {
-        self.parts.len()
+        self.parts.read().parts.len()
     }
 
     /// Sends a message and waits for its receipt.
@@ -152,19 +185,25 @@ impl Producer {
             room: self.room.clone(),
             bytes,
         };
-        let part = &self.parts[self.part_of(&message)];
-        part.with(|machine, now| machine.send(now, now_ms(), message, waiting))
+        let now_ms = now_ms();
+        let open = self.parts.read();
+        let part = &open.parts[self.part_of(&message, now_ms, open.parts.len())];
+        part.with(|machine, now| machine.send(now, now_ms, message, waiting))
             .map_err(|(_, error)| error)?;
         Ok(Receipt { receiver })
     }
 
-    fn part_of(&self, message: &NewMessage) -> usize {
-        let Ok(partitions @ 2..) = u32::try_from(self.parts.len()) else {
+    fn part_of(&self, message: &NewMessage, now_ms: u64, parts: usize) -> usize {
+        let Ok(partitions @ 2..) = u32::try_from(parts) else {
             return 0;
         };
-        let index = match &message.key {
-            Some(key) => partition_of_key(&String::from_utf8_lossy(&key.text), partitions),
-            None => self.next.fetch_add(1, Ordering::Relaxed) % partitions,
+        let index = match (&message.key, self.turn_ms) {
+            (Some(key), _) => partition_of_key(&String::from_utf8_lossy(&key.text), partitions),
+            (None, None) => self.next.fetch_add(1, Ordering::Relaxed) % partitions,
+            (None, Some(turn_ms)) => {
+                let turn = u64::from(self.next.load(Ordering::Relaxed)) + now_ms / turn_ms;
+                u32::try_from(turn % u64::from(partitions)).unwrap_or(0)
+            }
         };
         index as usize
     }
@@ -172,8 +211,9 @@ impl Producer {
     /// How the producer is: as bad as the worst of its partitions.
     #[must_use]
     pub fn health(&self) -> Health {
-        let healths = || self.parts.iter().map(|part| part.health());
-        healths()
+        let open = self.parts.read();
+        let mut healths = open.parts.iter().map(|part| part.health());
+        healths
             .find(|health| *health != Health::Open)
             .unwrap_or(Health::Open)
     }
@@ -181,7 +221,8 @@ impl Producer {
     /// Why a session ended that has no successor yet, on any partition.
     #[must_use]
     pub fn last_error(&self) -> Option<Error> {
-        self.parts
+        let open = self.parts.read();
+        open.parts
             .iter()
             .find_map(|part| part.with(|machine, _| machine.attach.last_error().cloned()))
     }
@@ -189,7 +230,8 @@ impl Producer {
     /// How many messages wait for their receipts.
     #[must_use]
     pub fn pending(&self) -> usize {
-        self.parts
+        let open = self.parts.read();
+        open.parts
             .iter()
             .map(|part| part.with(|machine, _| machine.pending()))
             .sum()
@@ -198,7 +240,8 @@ impl Producer {
     /// The name under which the broker knows the producer of the first partition.
     #[must_use]
     pub fn name(&self) -> String {
-        self.parts
+        let open = self.parts.read();
+        open.parts
             .first()
             .map(|part| part.with(|machine, _| machine.name()))
             .unwrap_or_default()
@@ -207,10 +250,18 @@ impl Producer {
     /// Takes nothing more, waits for the receipts of what is pending, and closes; at most for
     /// `patience`. What is pending then fails as ambiguous.
     pub async fn close(&self, patience: Duration) {
-        for part in &self.parts {
-            part.close_soon(patience);
+        if let Some(growth) = &self.growth {
+            growth.end();
         }
-        for part in &self.parts {
+        let closed: Vec<_> = {
+            let mut open = self.parts.write();
+            open.closing = true;
+            for part in &open.parts {
+                part.close_soon(patience);
+            }
+            open.parts.iter().map(Guard::endpoint).collect()
+        };
+        for part in closed {
             part.close(patience).await;
         }
     }
@@ -220,7 +271,7 @@ impl fmt::Debug for Producer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer")
             .field("topic", &self.topic)
-            .field("partitions", &self.parts.len())
+            .field("partitions", &self.partitions())
             .finish()
     }
 }

@@ -98,6 +98,18 @@ impl TopicName {
         }
     }
 
+    /// The topic that this is a partition of, or this one.
+    pub(crate) fn without_partition(self) -> Self {
+        if self.partition_index() < 0 {
+            return self;
+        }
+        let end = self.full.rfind("-partition-").unwrap_or(self.full.len());
+        Self {
+            full: self.full[..end].to_owned(),
+            local: self.local,
+        }
+    }
+
     /// Which partition this is the name of, -1 if it is none's.
     pub(crate) fn partition_index(&self) -> i32 {
         let number = self.full.rsplit_once("-partition-").map(|(_, number)| number);

@@ -44,4 +44,5 @@ mod rows_refused;
 mod rows_unwritten;
 mod sizes;
 mod support;
+mod topics;
 mod unsettled;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pulsar_wire::proto::CommandConsumerStats;
 use pulsar_wire::{Command, ServerError};
 
-use super::Part;
+use super::parts::Part;
 use crate::error::Error;
 use crate::lookup::unexpected;
 use crate::session::consumer::permits;

@@ -1,13 +1,16 @@
 //! With what a consumer is opened.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use pulsar_wire::proto::{self, SubType};
 use tokio::sync::Notify;
 
-use super::{Consumer, Cutting, Part};
+use super::Consumer;
+use super::follow::follow;
+use super::parts::{Part, Parts, Shared};
+use crate::background::Background;
 use crate::client::Client;
 use crate::endpoint::Endpoint;
 use crate::error::{Error, ErrorKind};
@@ -15,6 +18,7 @@ use crate::pool::Role;
 use crate::session::attach::Attach;
 use crate::session::consumer as session;
 use crate::topic::TopicName;
+use crate::topics::{Topics, Wanted};
 
 /// How a subscription divides its messages among its consumers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -64,8 +68,8 @@ pub enum InitialPosition {
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ConsumerBuilder {
-    client: Client,
-    topic: String,
+    pub(super) client: Client,
+    topics: Topics,
     subscription: String,
     subscription_type: SubscriptionType,
     initial_position: InitialPosition,
@@ -73,13 +77,14 @@ pub struct ConsumerBuilder {
     window: u32,
     nack_delay: Duration,
     stall_check: Duration,
+    pub(super) partition_check: Duration,
 }
 
 impl ConsumerBuilder {
-    pub(crate) fn new(client: Client, topic: &str, subscription: &str) -> Self {
+    pub(crate) fn new(client: Client, topics: Topics, subscription: &str) -> Self {
         Self {
             client,
-            topic: topic.to_owned(),
+            topics,
             subscription: subscription.to_owned(),
             subscription_type: SubscriptionType::default(),
             initial_position: InitialPosition::default(),
@@ -87,6 +92,7 @@ impl ConsumerBuilder {
             window: 1_000,
             nack_delay: Duration::from_secs(1),
             stall_check: Duration::from_secs(30),
+            partition_check: Duration::from_secs(60),
         }
     }
 
@@ -128,12 +134,19 @@ impl ConsumerBuilder {
         self
     }
 
-    /// Opens the consumer, on every partition where the topic has partitions.
+    /// How often at least the broker is asked for new partitions, and for new and deleted topics where the topics are
+    /// given by a pattern. Default 60 s. What was published to them before they were noticed is received too.
+    pub fn partition_check(mut self, interval: Duration) -> Self {
+        self.partition_check = interval;
+        self
+    }
+
+    /// Opens the consumer, on every topic and every partition.
     ///
     /// # Errors
     ///
-    /// The topic cannot be reached, or the broker refuses: an `Exclusive` subscription that has a
-    /// consumer already gives [`ErrorKind::Refused`] with `ConsumerBusy`.
+    /// A topic cannot be reached, or the broker refuses: an `Exclusive` subscription that has a
+    /// consumer already gives [`ErrorKind::Refused`] with `ConsumerBusy`. Nothing stays open then.
     ///
     /// # Cancel safety
     ///
@@ -149,34 +162,68 @@ impl ConsumerBuilder {
         if self.stall_check.is_zero() {
             return invalid("stall_check is zero, expected some time");
         }
-        let topic = TopicName::parse(&self.topic)?;
-        let partitions = self.client.0.partitions(&topic, Role::Consume).await?;
+        if self.partition_check.is_zero() {
+            return invalid("partition_check is zero, expected some time");
+        }
+        let wanted = self.topics.parse()?;
         let ready = Arc::new(Notify::new());
-        let mut parts = Vec::with_capacity(partitions.max(1) as usize);
-        if partitions == 0 {
-            parts.push(self.open_part(&topic, &ready).await?);
+        let mut parts = Vec::new();
+        for topic in self.topics_now(&wanted).await? {
+            for part in self.parts_now(&topic).await? {
+                let place = Place {
+                    position: self.initial_position,
+                    creates_topic: matches!(wanted, Wanted::Named(_)),
+                };
+                parts.push(self.open_part(&topic, &part, place, &ready).await?);
+            }
         }
-        for index in 0..partitions {
-            parts.push(self.open_part(&topic.partition(index), &ready).await?);
-        }
-        let cutting = Mutex::new(Cutting {
-            cuts: parts.iter().map(|_| None).collect(),
-            turn: 0,
-        });
-        Ok(Consumer {
-            topic,
-            subscription: self.subscription,
-            subscription_type: self.subscription_type,
-            is_partitioned: partitions > 0,
-            parts,
+        let changes = matches!(wanted, Wanted::Pattern(_)) || parts.iter().any(Part::is_partition);
+        let shared = Arc::new(Shared {
+            topics: self.topics.clone(),
+            only: match &wanted {
+                Wanted::Named(topics) if topics.len() == 1 => topics.first().cloned(),
+                _ => None,
+            },
+            ends_with_a_part: matches!(wanted, Wanted::Named(_)),
+            parts: RwLock::new(Parts::holding(parts)),
             ready,
-            cutting,
+            cutting: Mutex::default(),
+        });
+        let (subscription, subscription_type) = (self.subscription.clone(), self.subscription_type);
+        let watch = changes.then(|| Background::spawn(follow(self, wanted, shared.clone())));
+        Ok(Consumer {
+            subscription,
+            subscription_type,
+            shared,
+            watch,
         })
     }
 
-    async fn open_part(&self, topic: &TopicName, ready: &Arc<Notify>) -> Result<Part, Error> {
+    /// The topics that there are now.
+    pub(super) async fn topics_now(&self, wanted: &Wanted) -> Result<Vec<TopicName>, Error> {
+        match wanted {
+            Wanted::Named(topics) => Ok(topics.clone()),
+            Wanted::Pattern(pattern) => Ok(pattern.pick(&self.client.0.topics_like(pattern).await?)),
+        }
+    }
+
+    /// The partitions that a topic has now, or itself.
+    pub(super) async fn parts_now(&self, topic: &TopicName) -> Result<Vec<TopicName>, Error> {
+        Ok(match self.client.0.partitions(topic, Role::Consume).await? {
+            0 => vec![topic.clone()],
+            count => (0..count).map(|index| topic.partition(index)).collect(),
+        })
+    }
+
+    pub(super) async fn open_part(
+        &self,
+        topic: &TopicName,
+        part: &TopicName,
+        place: Place,
+        ready: &Arc<Notify>,
+    ) -> Result<Part, Error> {
         let setup = session::ConsumerSetup {
-            topic: topic.as_str().to_owned(),
+            topic: part.as_str().to_owned(),
             subscription: self.subscription.clone(),
             sub_type: match self.subscription_type {
                 SubscriptionType::Exclusive => SubType::Exclusive,
@@ -185,7 +232,7 @@ impl ConsumerBuilder {
                 SubscriptionType::KeyShared => SubType::KeyShared,
             },
             name: self.name.clone(),
-            initial_position: match self.initial_position {
+            initial_position: match place.position {
                 InitialPosition::Latest => proto::InitialPosition::Latest,
                 InitialPosition::Earliest => proto::InitialPosition::Earliest,
             },
@@ -193,16 +240,25 @@ impl ConsumerBuilder {
             window: self.window,
             nack_delay: self.nack_delay,
             stall_check: self.stall_check,
-            partition: topic.partition_index(),
+            partition: part.partition_index(),
+            creates_topic: place.creates_topic,
         };
-        let name = topic.as_str().to_owned();
+        let name = part.as_str().to_owned();
         let endpoint = Endpoint::open(self.client.0.clone(), name, ready.clone(), |attach: Attach| {
             session::Consumer::new(setup, attach)
         })
         .await?;
         Ok(Part {
-            topic: topic.as_str().into(),
+            topic: part.as_str().into(),
+            base_topic: topic.as_str().into(),
             endpoint,
         })
     }
+}
+
+/// Where a new subscription begins, and whether its topic may be made for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) position: InitialPosition,
+    pub(super) creates_topic: bool,
 }

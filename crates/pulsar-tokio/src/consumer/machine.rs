@@ -5,11 +5,11 @@ use std::time::Instant;
 use bytes::Bytes;
 use pulsar_wire::{Command, MessageFrame};
 
-use super::Receiving;
+use super::parts::Receiving;
 use crate::endpoint::{After, Machine};
 use crate::error::Error;
 use crate::link::{Kind, Link};
-use crate::lookup::{Target, unexpected};
+use crate::lookup::{Target, refusal};
 use crate::pool::Role;
 use crate::session::attach::Attach;
 
@@ -39,7 +39,12 @@ impl Machine for Receiving {
             }
             other => {
                 let request_id = other.request_id().unwrap_or_default();
-                self.refused(request_id, now, chance, unexpected(&other, "SUBSCRIBE"));
+                self.refused(
+                    request_id,
+                    now,
+                    chance,
+                    refusal(&other, "SUBSCRIBE", format_args!("subscribe to {}", self.topic())),
+                );
             }
         }
         After::Nothing

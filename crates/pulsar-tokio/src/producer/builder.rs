@@ -1,5 +1,6 @@
 //! With what a producer is opened.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
@@ -7,7 +8,8 @@ use std::time::Duration;
 use pulsar_wire::compression::Codec;
 use tokio::sync::{Notify, Semaphore};
 
-use super::{Producer, Room, Sending};
+use super::{Parts, Producer, Room, Sending, growth};
+use crate::background::Background;
 use crate::client::Client;
 use crate::endpoint::{Endpoint, Guard};
 use crate::error::{Error, ErrorKind};
@@ -110,6 +112,7 @@ pub struct ProducerBuilder {
     send_timeout: Duration,
     compression: Compression,
     batching: Option<Batching>,
+    pub(super) partition_check: Duration,
 }
 
 impl ProducerBuilder {
@@ -124,6 +127,7 @@ impl ProducerBuilder {
             send_timeout: Duration::from_secs(30),
             compression: Compression::None,
             batching: None,
+            partition_check: Duration::from_secs(60),
         }
     }
 
@@ -172,6 +176,12 @@ impl ProducerBuilder {
         self
     }
 
+    /// How often at least a topic with partitions is asked whether it has got more. Default 60 s.
+    pub fn partition_check(mut self, interval: Duration) -> Self {
+        self.partition_check = interval;
+        self
+    }
+
     /// Opens the producer, on every partition where the topic has partitions.
     ///
     /// # Errors
@@ -192,31 +202,58 @@ impl ProducerBuilder {
         if self.name.as_deref().is_some_and(|name| name.trim().is_empty()) {
             return invalid("the producer name is blank");
         }
+        if self.partition_check.is_zero() {
+            return invalid("partition_check is zero, expected some time");
+        }
         if let Some(Batching(batching)) = self.batching
             && (batching.max_messages == 0 || batching.max_bytes == 0)
         {
             return invalid("a batch of 0 messages or bytes holds nothing, expected at least 1");
         }
         let topic = TopicName::parse(&self.topic)?;
-        let partitions = self.client.0.partitions(&topic, Role::Publish).await?;
+        let partitions = self.partitions(&topic).await?;
         let room = Arc::new(Room {
             messages: Semaphore::new(self.max_pending as usize),
             bytes: Semaphore::new(self.max_pending_bytes as usize),
             max_bytes: self.max_pending_bytes,
         });
-        let mut parts = Vec::with_capacity(partitions.max(1) as usize);
-        if partitions == 0 {
-            parts.push(self.open_part(&topic).await?);
-        }
-        for index in 0..partitions {
-            parts.push(self.open_part(&topic.partition(index)).await?);
-        }
+        let parts = if partitions == 0 {
+            vec![self.open_part(&topic).await?]
+        } else {
+            self.open_partitions(&topic, 0..partitions).await?
+        };
+        let parts = Arc::new(Parts::holding(parts));
+        let growth = (partitions > 0)
+            .then(|| Background::spawn(growth::follow(self.clone(), topic.clone(), parts.clone())));
+        let turn = self
+            .batching
+            .map(|Batching(batching)| batching.max_delay.as_millis());
         Ok(Producer {
             topic,
             parts,
             room,
             next: AtomicU32::new(rand::random_range(0..u32::MAX)),
+            turn_ms: turn.map(|turn| u64::try_from(turn).unwrap_or(u64::MAX).max(1)),
+            growth,
         })
+    }
+
+    /// What partitions the topic has now.
+    pub(super) async fn partitions(&self, topic: &TopicName) -> Result<u32, Error> {
+        self.client.0.partitions(topic, Role::Publish).await
+    }
+
+    /// Opens these partitions: all of them or none.
+    pub(super) async fn open_partitions(
+        &self,
+        topic: &TopicName,
+        range: Range<u32>,
+    ) -> Result<Vec<Guard<Sending>>, Error> {
+        let mut parts = Vec::with_capacity(range.len());
+        for index in range {
+            parts.push(self.open_part(&topic.partition(index)).await?);
+        }
+        Ok(parts)
     }
 
     async fn open_part(&self, topic: &TopicName) -> Result<Guard<Sending>, Error> {

@@ -9,7 +9,7 @@ use super::Sending;
 use crate::endpoint::{After, Machine};
 use crate::error::Error;
 use crate::link::{Kind, Link};
-use crate::lookup::{Target, unexpected};
+use crate::lookup::{Target, refusal};
 use crate::pool::Role;
 use crate::session::attach::Attach;
 use crate::session::producer as session;
@@ -35,7 +35,16 @@ impl Machine for Sending {
             Command::ProducerSuccess(success) => self.opened(success.request_id, &success),
             other => {
                 let request_id = other.request_id().unwrap_or_default();
-                self.refused(request_id, now, chance, &unexpected(&other, "PRODUCER"));
+                self.refused(
+                    request_id,
+                    now,
+                    chance,
+                    &refusal(
+                        &other,
+                        "PRODUCER",
+                        format_args!("open a producer on {}", self.topic()),
+                    ),
+                );
             }
         }
         After::Nothing

@@ -49,6 +49,8 @@ pub(crate) struct ConsumerSetup {
     pub(crate) nack_delay: Duration,
     pub(crate) stall_check: Duration,
     pub(crate) partition: i32,
+    /// Whether a topic that is not there is to be made.
+    pub(crate) creates_topic: bool,
 }
 
 /// The state of one consumer on one topic; `A` is who waits for an acknowledgement.
@@ -153,7 +155,7 @@ impl<A> Consumer<A> {
                 })
                 .collect(),
             initial_position: Some(self.setup.initial_position as i32),
-            force_topic_creation: Some(true),
+            force_topic_creation: Some(self.setup.creates_topic),
             // Also 0: without it the broker marks no delivery, and those from before the first
             // rewind could not be told from those behind it.
             consumer_epoch: Some(self.rewind.epoch()),
@@ -402,6 +404,10 @@ impl<A> Consumer<A> {
         if !self.attach.is_ended() {
             self.attach.end(error);
         }
+    }
+
+    pub(crate) fn topic(&self) -> &str {
+        &self.setup.topic
     }
 
     pub(crate) fn id(&self) -> u64 {

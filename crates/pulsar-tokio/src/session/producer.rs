@@ -514,6 +514,10 @@ impl<R> Producer<R> {
         self.flush();
     }
 
+    pub(crate) fn topic(&self) -> &str {
+        &self.setup.topic
+    }
+
     pub(crate) fn id(&self) -> u64 {
         self.id
     }

@@ -16,4 +16,5 @@ mod sessions;
 mod settling;
 mod sizes;
 mod support;
+mod topics;
 mod undecodable;

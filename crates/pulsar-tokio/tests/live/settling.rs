@@ -10,7 +10,7 @@ use crate::support::*;
 
 /// The broker's account of what it may still send agrees with ours.
 fn the_ledgers_agree(broker: &Broker, consumer: &Consumer) {
-    let topic = consumer.topic().as_str();
+    let topic = consumer.topic().unwrap().as_str();
     eventually("broker and client agree about the permits", || {
         let theirs = broker.admin().stats(topic).subscription(SUB).consumers[0].permits;
         theirs == consumer.stats()[0].permits

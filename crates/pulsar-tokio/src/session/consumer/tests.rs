@@ -43,6 +43,7 @@ impl Scene {
             nack_delay: NACK_DELAY,
             stall_check: STALL_CHECK,
             partition: -1,
+            creates_topic: true,
         };
         let attach = Attach::new(now, Duration::from_secs(30));
         let mut scene = Self {

@@ -102,6 +102,7 @@ impl World {
             nack_delay: NACK_DELAY,
             stall_check: STALL_CHECK,
             partition: -1,
+            creates_topic: true,
         };
         let attach = Attach::new(self.now, OPERATION_TIMEOUT);
         let machine = Machine::Consumer(Box::new(Consumer::new(setup, attach)));
