@@ -12,6 +12,7 @@ use crate::hosts::Hosts;
 use crate::link::DialOptions;
 use crate::pool::{Pool, Role};
 use crate::producer::ProducerBuilder;
+use crate::reader::ReaderBuilder;
 use crate::secret::Secret;
 use crate::service_url::{Scheme, ServiceUrls};
 use crate::settings::Settings;
@@ -88,6 +89,12 @@ impl Client {
     /// ([`Topics`]), to be opened.
     pub fn consumer(&self, topics: impl Into<Topics>, subscription: &str) -> ConsumerBuilder {
         ConsumerBuilder::new(self.clone(), topics.into(), subscription)
+    }
+
+    /// A reader of `topic`, to be opened.
+    pub fn reader(&self, topic: &str) -> ReaderBuilder {
+        let name = format!("reader-{:016x}", rand::random::<u64>());
+        ReaderBuilder::new(ConsumerBuilder::new(self.clone(), topic.into(), &name))
     }
 
     /// How many partitions `topic` has; 0 for a topic without partitions.

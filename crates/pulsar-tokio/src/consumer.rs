@@ -16,11 +16,13 @@ use tokio::sync::oneshot;
 
 pub use self::broker_stats::BrokerStats;
 pub use self::builder::{ConsumerBuilder, InitialPosition, SubscriptionType};
-use self::parts::{Part, Shared};
+pub(crate) use self::parts::Part;
+use self::parts::Shared;
 use crate::background::Background;
 use crate::endpoint::Health;
 use crate::error::{Error, ErrorKind};
-use crate::message::{Message, Ticket};
+use crate::message::{Message, MessageId, Ticket};
+use crate::seek::{Seek, concerned};
 use crate::topic::TopicName;
 
 /// Receives the messages of a subscription and settles them.
@@ -188,6 +190,63 @@ impl Consumer {
         }
     }
 
+    /// Moves the subscription to another place, on all topics and partitions; to a message, on the one where it lies.
+    ///
+    /// What was received before is dropped, also where it is settled: all that lies behind the new place comes (again).
+    /// Messages that are being handled can no longer be settled ([`ErrorKind::SessionLost`]); other consumers of the
+    /// subscription are moved too.
+    ///
+    /// # Errors
+    ///
+    /// The broker refuses or does not answer in time; with several partitions some may have been moved.
+    /// [`ErrorKind::InvalidOption`]: there are several topics or partitions and the message does not tell in which it
+    /// lies.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves it open whether the subscription is moved.
+    pub async fn seek(&self, to: Seek) -> Result<(), Error> {
+        for part in concerned(self.parts(), to)? {
+            part.seek(to).await?;
+        }
+        Ok(())
+    }
+
+    /// The last message of each topic or partition; none where it has no message.
+    ///
+    /// # Errors
+    ///
+    /// The broker refuses or does not answer in time.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future changes nothing.
+    pub async fn last_message_ids(&self) -> Result<Vec<(Arc<str>, Option<MessageId>)>, Error> {
+        let mut last = Vec::new();
+        for part in self.parts() {
+            last.push((part.topic.clone(), part.end().await?.last));
+        }
+        Ok(last)
+    }
+
+    /// Deletes the subscription, on all topics and partitions, and closes the consumer, at most within `patience`.
+    ///
+    /// # Errors
+    ///
+    /// The broker refuses, since the subscription has other consumers, or does not answer in time; with several
+    /// partitions it may be deleted on some. The consumer is still open then.
+    pub async fn unsubscribe(&self, patience: Duration) -> Result<(), Error> {
+        for part in self.parts() {
+            part.unsubscribe().await?;
+        }
+        self.close(patience).await;
+        Ok(())
+    }
+
+    pub(crate) fn parts(&self) -> Vec<Arc<Part>> {
+        self.shared.read().iter().cloned().collect()
+    }
+
     /// How the consumer is, partition by partition.
     #[must_use]
     pub fn stats(&self) -> Vec<ConsumerStats> {
@@ -206,7 +265,7 @@ impl Consumer {
     ///
     /// Dropping the future changes nothing.
     pub async fn broker_stats(&self) -> Result<Vec<BrokerStats>, Error> {
-        let parts: Vec<_> = self.shared.read().iter().cloned().collect();
+        let parts = self.parts();
         let mut stats = Vec::with_capacity(parts.len());
         for part in parts {
             stats.push(part.broker_stats().await?);

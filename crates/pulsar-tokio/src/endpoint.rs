@@ -345,6 +345,39 @@ impl<M: Machine> Endpoint<M> {
         .await
     }
 
+    /// Waits until a session is open, at most for the operation timeout.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint has ended, or the time is over.
+    pub(crate) async fn opened(&self) -> Result<(), Error> {
+        let mut health = self.health.subscribe();
+        let open = health.wait_for(|health| matches!(health, Health::Open | Health::Ended));
+        let patience = self.client.options.operation_timeout;
+        match tokio::time::timeout(patience, open).await {
+            Ok(Ok(health)) if *health == Health::Open => Ok(()),
+            Ok(_) => Err(self.why_ended()),
+            Err(_) => {
+                let text = format!("no session was open on {} within {patience:?}", self.topic);
+                Err(Error::new(ErrorKind::TimedOut, text))
+            }
+        }
+    }
+
+    /// Leaves the session for a new one where `change` says so.
+    pub(crate) fn replace_session_if(&self, change: impl FnOnce(&mut M) -> bool) {
+        let mut core = lock(&self.core);
+        if change(&mut core.machine) && core.link.is_some() {
+            let text = format!("the session on {} is replaced by a new one", self.topic);
+            let error = Error::new(ErrorKind::SessionLost, text);
+            core.machine
+                .session_over(Instant::now(), rand::random(), None, error);
+            self.leave(&mut core);
+            self.wake.notify_one();
+        }
+        self.carry_out(&mut core);
+    }
+
     /// Asks for the end and waits for it, at most until the deadline.
     pub(crate) async fn close(&self, patience: Duration) {
         self.close_soon(patience);

@@ -30,7 +30,7 @@
 //! | `endpoint` | the task that brings a producer or consumer to its broker, and back |
 //! | [`Producer`], [`Consumer`], [`Client`] | what users hold |
 //!
-//! Not there yet: seek, readers, chunked messages.
+//! Not there yet: chunked messages.
 
 mod auth;
 mod background;
@@ -44,7 +44,9 @@ mod lookup;
 mod message;
 mod pool;
 mod producer;
+mod reader;
 mod secret;
+mod seek;
 mod service_url;
 mod session;
 mod settings;
@@ -62,7 +64,9 @@ pub use error::{Error, ErrorKind};
 pub use message::{Key, Message, MessageId, NewMessage, Payload, Stored, Ticket, Undecodable};
 pub use producer::{Batching, Compression, Full, Producer, ProducerBuilder, Receipt};
 pub use pulsar_wire::ServerError;
+pub use reader::{Reader, ReaderBuilder, Start};
 pub use secret::Secret;
+pub use seek::Seek;
 pub use settings::Settings;
 pub use tls::Pem;
 pub use topic::TopicName;

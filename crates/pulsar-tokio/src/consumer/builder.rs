@@ -17,6 +17,7 @@ use crate::error::{Error, ErrorKind};
 use crate::pool::Role;
 use crate::session::attach::Attach;
 use crate::session::consumer as session;
+use crate::session::consumer::{Kept, Position};
 use crate::topic::TopicName;
 use crate::topics::{Topics, Wanted};
 
@@ -78,6 +79,7 @@ pub struct ConsumerBuilder {
     nack_delay: Duration,
     stall_check: Duration,
     pub(super) partition_check: Duration,
+    kept: Kept,
 }
 
 impl ConsumerBuilder {
@@ -93,6 +95,7 @@ impl ConsumerBuilder {
             nack_delay: Duration::from_secs(1),
             stall_check: Duration::from_secs(30),
             partition_check: Duration::from_secs(60),
+            kept: Kept::Durably,
         }
     }
 
@@ -134,6 +137,12 @@ impl ConsumerBuilder {
         self
     }
 
+    /// Who remembers how far the subscription has come.
+    pub(crate) fn kept(mut self, kept: Kept) -> Self {
+        self.kept = kept;
+        self
+    }
+
     /// How often at least the broker is asked for new partitions, and for new and deleted topics where the topics are
     /// given by a pattern. Default 60 s. What was published to them before they were noticed is received too.
     pub fn partition_check(mut self, interval: Duration) -> Self {
@@ -172,6 +181,7 @@ impl ConsumerBuilder {
             for part in self.parts_now(&topic).await? {
                 let place = Place {
                     position: self.initial_position,
+                    kept: self.kept,
                     creates_topic: matches!(wanted, Wanted::Named(_)),
                 };
                 parts.push(self.open_part(&topic, &part, place, &ready).await?);
@@ -197,6 +207,19 @@ impl ConsumerBuilder {
             shared,
             watch,
         })
+    }
+
+    /// What there is was published after the subscription was wanted, so none of it may be skipped. And a topic that is
+    /// deleted meanwhile must not come back by this.
+    pub(super) fn place_of_new(&self) -> Place {
+        Place {
+            position: InitialPosition::Earliest,
+            creates_topic: false,
+            kept: match self.kept {
+                Kept::Durably => Kept::Durably,
+                Kept::ByUs(_) => Kept::ByUs(Position::Earliest),
+            },
+        }
     }
 
     /// The topics that there are now.
@@ -242,17 +265,14 @@ impl ConsumerBuilder {
             stall_check: self.stall_check,
             partition: part.partition_index(),
             creates_topic: place.creates_topic,
+            kept: place.kept,
         };
         let name = part.as_str().to_owned();
         let endpoint = Endpoint::open(self.client.0.clone(), name, ready.clone(), |attach: Attach| {
             session::Consumer::new(setup, attach)
         })
         .await?;
-        Ok(Part {
-            topic: part.as_str().into(),
-            base_topic: topic.as_str().into(),
-            endpoint,
-        })
+        Ok(Part::new(part, topic, endpoint))
     }
 }
 
@@ -261,4 +281,5 @@ impl ConsumerBuilder {
 pub(super) struct Place {
     pub(super) position: InitialPosition,
     pub(super) creates_topic: bool,
+    pub(super) kept: Kept,
 }

@@ -3,19 +3,11 @@
 use std::sync::Arc;
 
 use super::ConsumerBuilder;
-use super::builder::{InitialPosition, Place};
 use super::parts::Shared;
 use crate::background::pause;
 use crate::error::Error;
 use crate::topic::TopicName;
 use crate::topics::Wanted;
-
-/// What there is was published after the subscription was wanted, so none of it may be skipped. And a topic that is
-/// deleted meanwhile must not come back by this.
-const NEW: Place = Place {
-    position: InitialPosition::Earliest,
-    creates_topic: false,
-};
 
 /// Looks again and again for what is new and what is gone.
 pub(super) async fn follow(builder: ConsumerBuilder, wanted: Wanted, shared: Arc<Shared>) {
@@ -47,7 +39,10 @@ async fn look(builder: &ConsumerBuilder, wanted: &Wanted, shared: &Shared) -> Re
 }
 
 async fn open(builder: &ConsumerBuilder, shared: &Shared, topic: &TopicName, part: &TopicName) {
-    match builder.open_part(topic, part, NEW, &shared.ready).await {
+    match builder
+        .open_part(topic, part, builder.place_of_new(), &shared.ready)
+        .await
+    {
         Ok(opened) => {
             shared.add(opened);
             tracing::info!(topic = %part, "consuming a new topic or partition too");

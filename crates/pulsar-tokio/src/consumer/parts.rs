@@ -16,7 +16,7 @@ use crate::session::cut::{Arrived, Cut, Member, Next};
 use crate::topic::TopicName;
 use crate::topics::Topics;
 
-pub(super) type Receiving = session::Consumer<oneshot::Sender<Result<(), Error>>>;
+pub(crate) type Receiving = session::Consumer<oneshot::Sender<Result<(), Error>>>;
 
 /// What a consumer and the task that follows its topics share.
 pub(super) struct Shared {
@@ -38,10 +38,11 @@ pub(super) struct Parts {
 }
 
 /// One topic without partitions, or one partition.
-pub(super) struct Part {
-    pub(super) topic: Arc<str>,
+pub(crate) struct Part {
+    pub(crate) topic: Arc<str>,
     pub(super) base_topic: Arc<str>,
-    pub(super) endpoint: Guard<Receiving>,
+    pub(crate) endpoint: Guard<Receiving>,
+    partition: i32,
 }
 
 /// The entries being cut, one for each part, and whose turn it is.
@@ -161,6 +162,20 @@ impl Shared {
 }
 
 impl Part {
+    pub(super) fn new(topic: &TopicName, base_topic: &TopicName, endpoint: Guard<Receiving>) -> Self {
+        Self {
+            topic: topic.as_str().into(),
+            base_topic: base_topic.as_str().into(),
+            partition: topic.partition_index(),
+            endpoint,
+        }
+    }
+
+    /// Which partition it is, -1 for a topic without.
+    pub(crate) fn partition(&self) -> i32 {
+        self.partition
+    }
+
     pub(super) fn is_partition(&self) -> bool {
         self.topic != self.base_topic
     }

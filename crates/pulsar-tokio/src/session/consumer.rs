@@ -6,6 +6,7 @@
 //! [`acks`](super::acks) for how confirmations are gathered.
 
 mod inquiry;
+mod position;
 mod settling;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -18,6 +19,8 @@ use pulsar_wire::proto::{
 use pulsar_wire::{AckSet, Command, MessageFrame, encode_frame};
 
 pub(crate) use self::inquiry::permits;
+use self::position::Place;
+pub(crate) use self::position::{Kept, Position};
 use super::acks::Acks;
 use super::attach::Attach;
 use super::connection::RequestIds;
@@ -51,6 +54,7 @@ pub(crate) struct ConsumerSetup {
     pub(crate) partition: i32,
     /// Whether a topic that is not there is to be made.
     pub(crate) creates_topic: bool,
+    pub(crate) kept: Kept,
 }
 
 /// The state of one consumer on one topic; `A` is who waits for an acknowledgement.
@@ -67,6 +71,7 @@ pub(crate) struct Consumer<A> {
     /// Counts the times at which everything queued was dropped.
     generation: u32,
     rewind: Rewind,
+    place: Place,
     active: bool,
     closing: bool,
     permits: Permits,
@@ -114,6 +119,7 @@ impl<A> Consumer<A> {
             session: 0,
             generation: 0,
             rewind: Rewind::default(),
+            place: Place::default(),
             active: true,
             closing: false,
             permits: Permits::new(setup.window),
@@ -139,6 +145,10 @@ impl<A> Consumer<A> {
         self.opening = Some(request_id);
         self.session += 1;
         self.active = self.setup.sub_type != SubType::Failover;
+        let start = self.start();
+        if let Some(start) = start {
+            self.begin_at(start);
+        }
         let properties = self.setup.properties.iter();
         let command = CommandSubscribe {
             topic: self.setup.topic.clone(),
@@ -147,7 +157,8 @@ impl<A> Consumer<A> {
             consumer_id,
             request_id,
             consumer_name: self.setup.name.clone(),
-            durable: Some(true),
+            durable: Some(start.is_none()),
+            start_message_id: start.map(Position::to_wire),
             metadata: properties
                 .map(|(key, value)| KeyValue {
                     key: key.clone().into(),
@@ -207,6 +218,7 @@ impl<A> Consumer<A> {
         );
         let all = self.acks.take_all();
         self.unanswered(all, &lost);
+        self.leave_place();
     }
 
     fn drop_queue(&mut self) {
@@ -348,7 +360,10 @@ impl<A> Consumer<A> {
         // The permit moves from the entry to the message, or back to the broker.
         let permit = u32::from(arrived.permits > 0);
         arrived.permits -= permit;
-        if self.entries.hand_out(arrived.key, index) {
+        if self.is_before_start(arrived.key, index) {
+            self.entries.note_settled(arrived.key, index);
+        } else if self.entries.hand_out(arrived.key, index) {
+            self.note_handed_out(arrived.key, index);
             return HandOut::Yes;
         }
         self.give_back(permit);

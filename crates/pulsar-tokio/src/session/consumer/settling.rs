@@ -16,6 +16,15 @@ impl<A> Consumer<A> {
     /// A message is settled; `waiter` learns when the broker has confirmed it. A member of a batch
     /// is settled when it is noted; the entry is acknowledged with its last member.
     pub(crate) fn ack(&mut self, now: Instant, ticket: Ticket, waiter: A) {
+        if self.is_from_before_seek(ticket) {
+            let text = format!(
+                "the subscription on {} was moved since the message came",
+                self.setup.topic
+            );
+            self.done
+                .push((waiter, Err(Error::new(ErrorKind::SessionLost, text))));
+            return;
+        }
         let settled = if ticket.rest {
             self.entries.settle_rest(ticket.key, ticket.index)
         } else {
@@ -104,6 +113,9 @@ impl<A> Consumer<A> {
 
     /// Takes a message back that was handed out and not settled. False if it was no longer.
     fn release(&mut self, ticket: Ticket) -> bool {
+        if self.is_from_before_seek(ticket) {
+            return false;
+        }
         let was_handed = self.entries.release(ticket.key, ticket.index);
         if was_handed {
             self.return_permit(ticket);

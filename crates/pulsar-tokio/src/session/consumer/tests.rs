@@ -44,6 +44,7 @@ impl Scene {
             stall_check: STALL_CHECK,
             partition: -1,
             creates_topic: true,
+            kept: Kept::Durably,
         };
         let attach = Attach::new(now, Duration::from_secs(30));
         let mut scene = Self {

@@ -11,7 +11,7 @@ use super::truth::{Handed, Outcome, number_of};
 use super::world::{Check, SUBSCRIPTION, TOPIC, World};
 use crate::message::{Key, NewMessage, Payload, Ticket};
 use crate::session::attach::Attach;
-use crate::session::consumer::{Consumer, ConsumerSetup, HandOut};
+use crate::session::consumer::{Consumer, ConsumerSetup, HandOut, Kept};
 use crate::session::cut::{Cut, Next};
 use crate::session::producer::{Producer, ProducerSetup};
 
@@ -103,6 +103,7 @@ impl World {
             stall_check: STALL_CHECK,
             partition: -1,
             creates_topic: true,
+            kept: Kept::Durably,
         };
         let attach = Attach::new(self.now, OPERATION_TIMEOUT);
         let machine = Machine::Consumer(Box::new(Consumer::new(setup, attach)));
