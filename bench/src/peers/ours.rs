@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use babelqueue_pulsar::{Batching, Consumer, Pulsar, SubscriptionType};
+use babelqueue_pulsar::{Batching, Consumer, InitialPosition, Pulsar, SubscriptionType};
 use pulsar_tokio::{Client, NewMessage};
 use pulsar_wire::proto::KeyValue;
 use tokio::sync::Notify;
@@ -223,6 +223,7 @@ async fn consume_bare(url: &str, topic: &str, count: u32) -> Result<Figures> {
     let consumer = Client::new(url)?
         .consumer(topic, SUBSCRIPTION)
         .subscription_type(SubscriptionType::Shared)
+        .initial_position(InitialPosition::Earliest)
         .open()
         .await?;
     let mut pending = VecDeque::with_capacity(UNCONFIRMED_ACKS);
@@ -252,6 +253,7 @@ async fn consume_sdk(url: &str, topic: &str, count: u32) -> Result<Figures> {
     let consumer = Pulsar::new(url)?
         .subscription(topic, SUBSCRIPTION)
         .subscription_type(SubscriptionType::Shared)
+        .initial_position(InitialPosition::Earliest)
         .open(builder)
         .await?;
     consumer.run(done.notified()).await;

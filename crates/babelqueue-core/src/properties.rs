@@ -134,9 +134,13 @@ impl Properties {
 
     /// One warning for every property of ours that is not UTF-8 and therefore counts as absent.
     pub fn warnings(&self) -> impl Iterator<Item = Warning> {
-        let unreadable = |name: &&str| {
-            self.get(name)
-                .is_some_and(|value| std::str::from_utf8(value).is_err())
+        // Nearly all values are ASCII, and then none has to be looked for.
+        let may_be = !self.pairs.iter().all(|(_, value)| value.is_ascii());
+        let unreadable = move |name: &&str| {
+            may_be
+                && self
+                    .get(name)
+                    .is_some_and(|value| std::str::from_utf8(value).is_err())
         };
         NAMES.into_iter().filter(unreadable).map(Warning::property)
     }

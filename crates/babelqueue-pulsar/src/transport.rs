@@ -1,7 +1,7 @@
 //! The runtime's port on a Pulsar subscription. Nothing is decided here: values are mapped, and
 //! what the runtime asks for is done.
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -147,13 +147,9 @@ impl PulsarTransport {
             .key
             .as_ref()
             .map(|key| String::from_utf8_lossy(&key.text).into_owned());
-        // As long as an id gets in practice, so that the text does not grow piece by piece.
-        let mut id = String::with_capacity(32);
-        // Writing to a string cannot fail.
-        let _ = write!(id, "{}", message.id);
         let parts = MessageParts {
             topic: message.topic,
-            id,
+            id: message.id.to_text(),
             properties: properties.clone(),
             redelivery_count: message.redelivery_count,
             publish_time_ms: i64::try_from(message.publish_time_ms).unwrap_or(i64::MAX),

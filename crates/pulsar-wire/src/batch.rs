@@ -8,7 +8,7 @@ use prost::Message as _;
 
 use crate::frame::{LENGTH, put_length};
 use crate::hidden::Hidden;
-use crate::properties::{properties_len, put_properties};
+use crate::properties::{self, properties_len, put_properties};
 use crate::proto::SingleMessageMetadata;
 
 /// The number of the properties in a member's metadata.
@@ -53,7 +53,12 @@ impl BatchReader {
         if length > self.rest.len() {
             return Err(Defect::Cut);
         }
-        let metadata = SingleMessageMetadata::decode(self.rest.split_to(length)).map_err(Defect::Metadata)?;
+        let metadata = properties::decode(
+            PROPERTIES,
+            &self.rest.split_to(length),
+            |metadata: &mut SingleMessageMetadata| &mut metadata.properties,
+        )
+        .map_err(Defect::Metadata)?;
         let size = usize::try_from(metadata.payload_size).map_err(|_| Defect::NegativeSize)?;
         if size > self.rest.len() {
             return Err(Defect::Cut);

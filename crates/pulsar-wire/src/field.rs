@@ -1,5 +1,5 @@
-//! Protobuf fields one by one, for the two places that read them without a struct: the command's
-//! envelope and commands of an unknown kind.
+//! Protobuf fields one by one, for what is read without a struct: the command's envelope, commands of an unknown kind, and
+//! properties.
 
 use std::ops::Range;
 
@@ -27,6 +27,11 @@ pub(crate) struct Malformed;
 impl<'a> Fields<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
+    }
+
+    /// Where the next field begins.
+    pub(crate) fn position(&self) -> usize {
+        self.at
     }
 
     fn read(&mut self) -> Option<Field> {
@@ -58,6 +63,11 @@ impl<'a> Fields<'a> {
     }
 
     fn varint(&mut self) -> Option<u64> {
+        // Most have one byte.
+        if let Some(byte) = self.bytes.get(self.at).filter(|byte| **byte < 0x80) {
+            self.at += 1;
+            return Some(u64::from(*byte));
+        }
         let mut value = 0;
         for shift in (0..64).step_by(7) {
             let byte = *self.bytes.get(self.at)?;

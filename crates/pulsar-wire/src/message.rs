@@ -10,7 +10,7 @@ use crate::command::{envelope_len, put_envelope};
 use crate::error::DecodeError;
 use crate::frame::{LENGTH, put_length};
 use crate::hidden::Hidden;
-use crate::properties::{properties_len, put_properties};
+use crate::properties::{self, properties_len, put_properties};
 use crate::proto::{CommandMessage, CommandSend, MessageMetadata};
 use crate::{BROKER_ENTRY_MAGIC, MAGIC};
 
@@ -90,8 +90,10 @@ impl MessageFrame {
         if self.cut {
             return Err(DecodeError::new("metadata", "the message is cut short"));
         }
-        MessageMetadata::decode(self.metadata.clone())
-            .map_err(|error| DecodeError::protobuf("metadata", error))
+        properties::decode(PROPERTIES, &self.metadata, |metadata: &mut MessageMetadata| {
+            &mut metadata.properties
+        })
+        .map_err(|error| DecodeError::protobuf("metadata", error))
     }
 }
 

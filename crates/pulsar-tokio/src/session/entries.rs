@@ -6,6 +6,7 @@
 //! settled is not handed out again, and one that is still being handled is not handed out twice.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::message::EntryKey;
 
@@ -117,10 +118,31 @@ pub(crate) enum Settled {
     Unknown,
 }
 
+/// Mixes the two numbers of an entry. They come from the broker, one behind the other, and every message looks its entry
+/// up several times; a hash that withstands chosen keys would cost more than all the rest here.
+#[derive(Debug, Default)]
+struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0.rotate_left(32) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+}
+
 /// All entries of one consumer that are not confirmed.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
-    entries: HashMap<EntryKey, Entry>,
+    entries: HashMap<EntryKey, Entry, BuildHasherDefault<KeyHasher>>,
     /// At how many entries idle ones are looked for. On `Shared`, one that was given back may go
     /// to another consumer and never come again.
     sweep_at: usize,
