@@ -54,7 +54,7 @@ msrv: ## build with the oldest supported toolchain
 soak: ## the long runs of docs/soak.md: a million seeds, faults and kills in full
 	SIM_SEEDS=1000000 cargo test --release --package pulsar-tokio --lib simulation
 	BABELQUEUE_SOAK=1 scripts/with-pulsar cargo test --release --package pulsar-tokio --test faults -- --nocapture
-	BABELQUEUE_SOAK=1 scripts/with-pulsar cargo test --release --package babelqueue-pulsar --test killed -- --nocapture
+	BABELQUEUE_SOAK=1 scripts/with-pulsar cargo test --release --package babelqueue-pulsar --test killed --test cluster -- --nocapture
 
 fuzz-smoke: ## each fuzz target for some seconds
 	@scripts/fuzz-smoke

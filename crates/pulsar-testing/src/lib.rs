@@ -22,6 +22,7 @@
 //! | `broker` | [`Broker`]: the one of the environment, or one of the test's own |
 //! | `profile` | [`Profile`]: how one of the test's own is configured |
 //! | `embedded` | the development broker, and [`Admin`] for it |
+//! | `cluster` | [`Cluster`]: two real brokers, of which one can be killed |
 //! | `instance` | a real broker that `scripts/pulsar` runs |
 //! | `admin` | [`Admin`]: what tests ask of an administration, whoever implements it |
 //! | `rest` | Pulsar's REST interface behind [`Admin`] |
@@ -35,6 +36,7 @@
 mod admin;
 mod broker;
 pub mod certificates;
+mod cluster;
 mod embedded;
 mod http;
 mod instance;
@@ -49,6 +51,7 @@ mod stats;
 
 pub use admin::{Admin, OverQuota, Position, Schema};
 pub use broker::Broker;
+pub use cluster::Cluster;
 pub use profile::Profile;
 pub use proxy::{Direction, Proxy};
 pub use python::python;
