@@ -30,7 +30,7 @@
 //! | `endpoint` | the task that brings a producer or consumer to its broker, and back |
 //! | [`Producer`], [`Consumer`], [`Client`] | what users hold |
 //!
-//! Not there yet: chunked messages.
+//! Not there: transactions, encryption, schemas, sending of chunked messages.
 
 mod auth;
 mod background;

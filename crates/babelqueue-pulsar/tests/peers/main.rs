@@ -1,6 +1,7 @@
 //! What other clients publish, consumed by a worker: batches of all kinds, and what cannot be decoded.
 
 mod batches;
+mod chunked;
 #[path = "../../../pulsar-tokio/tests/live/raw.rs"]
 #[allow(dead_code, reason = "shared with other tests")]
 mod raw;

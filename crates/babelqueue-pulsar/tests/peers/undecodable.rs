@@ -1,20 +1,16 @@
-//! What cannot be decoded is dead-lettered as it was received; a chunk is left alone. The worker goes on after each.
-
-use std::io::Write;
-use std::sync::{Arc, Mutex};
+//! What cannot be decoded is dead-lettered as it was received. The worker goes on after each.
 
 use babelqueue_pulsar::{Consumer, SubscriptionType};
 use bytes::Bytes;
 use pulsar_testing::program::run;
 use pulsar_testing::{broker, program_or_skip};
 use pulsar_wire::proto::{KeyValue, MessageMetadata};
-use tokio::process::Command;
 
+use crate::java;
 use crate::raw::RawProducer;
 use crate::support::{
     Diary, ORDER, Scene, body, dead_letter, order, payload, poll, properties, property, until, value_of,
 };
-use crate::{java, python};
 
 async fn worker(scene: &Scene, diary: &Diary) -> Consumer {
     let builder = diary.hooks(Consumer::builder()).handler(ORDER, diary.succeeds());
@@ -106,69 +102,4 @@ async fn a_version_in_a_frame_that_is_no_text_is_gated() {
     goes_on(&scene, &consumer, &diary).await;
     let record = scene.dead_lettered().await;
     assert_eq!((payload(&record), properties(&record)), (sent.into(), vec![pair]));
-}
-
-#[tokio::test]
-async fn a_message_that_java_chunked_is_reported_once_and_left_alone() {
-    let scene = Scene::new(broker!(), "chunked-java");
-    let peer = program_or_skip!(java("Chunked.java"));
-    is_left_alone(scene, peer).await;
-}
-
-#[tokio::test]
-async fn a_message_that_python_chunked_is_reported_once_and_left_alone() {
-    let scene = Scene::new(broker!(), "chunked-python");
-    let peer = program_or_skip!(python("chunked.py"));
-    is_left_alone(scene, peer).await;
-}
-
-async fn is_left_alone(scene: Scene, peer: Command) {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_ansi(false)
-        .with_writer(move || writer.clone());
-    // For this thread, on which all tasks of the test run.
-    let _guard = tracing::subscriber::set_default(subscriber.finish());
-    let diary = Diary::default();
-    let consumer = worker(&scene, &diary).await;
-
-    run(peer, &[scene.broker.url(), &scene.topic], "").await;
-    goes_on(&scene, &consumer, &diary).await;
-
-    until("the order is acknowledged and the chunks are not", || {
-        scene.backlog() == 3
-    })
-    .await;
-    let lines = log.lines("chunked messages are not supported yet");
-    assert_eq!(lines.len(), 1, "{lines:?}");
-    assert!(
-        lines[0].contains(&scene.topic) && lines[0].contains("uuid="),
-        "{lines:?}"
-    );
-    assert_eq!(diary.lines().len(), 1);
-    assert!(scene.written(&scene.dlq).await.is_empty());
-}
-
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Log {
-    fn lines(&self, part: &str) -> Vec<String> {
-        let written = self.0.lock().expect("nobody panicked").clone();
-        let text = String::from_utf8(written).expect("a text");
-        let lines = text.lines().filter(|line| line.contains(part));
-        lines.map(str::to_owned).collect()
-    }
-}
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("nobody panicked").extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }

@@ -23,6 +23,7 @@ use self::position::Place;
 pub(crate) use self::position::{Kept, Position};
 use super::acks::Acks;
 use super::attach::Attach;
+use super::chunks::{Chunk, Chunks, is_chunk};
 use super::connection::RequestIds;
 use super::cut::Arrived;
 use super::entries::{Arrival, Entries, Settled};
@@ -35,6 +36,9 @@ use crate::message::EntryKey;
 
 /// The greatest number of messages that a batch may claim to hold.
 pub(crate) const GREATEST_BATCH: u32 = 1 << 20;
+
+/// When a chunked message that had to be let go is asked for again: not at once, since the others are still there.
+const LET_GO: Duration = Duration::from_secs(10);
 
 /// How many uuids of reported chunked messages are remembered.
 const REPORTED_CHUNKS: usize = 100;
@@ -79,6 +83,7 @@ pub(crate) struct Consumer<A> {
     entries: Entries,
     acks: Acks<A>,
     nacks: BTreeMap<Instant, Vec<EntryKey>>,
+    chunks: Chunks,
     reported_chunks: VecDeque<Bytes>,
     stall: StallWatch,
     stalls_cured: u64,
@@ -127,6 +132,7 @@ impl<A> Consumer<A> {
             entries: Entries::default(),
             acks: Acks::new(),
             nacks: BTreeMap::new(),
+            chunks: Chunks::default(),
             reported_chunks: VecDeque::new(),
             stall: StallWatch::new(setup.stall_check),
             stalls_cured: 0,
@@ -228,6 +234,7 @@ impl<A> Consumer<A> {
             self.permits.give_back(freed);
         }
         self.entries.drop_queued();
+        self.chunks.drop_begun(|key| self.entries.knows(key));
     }
 
     fn unanswered(&mut self, group: Vec<(EntryKey, Option<A>)>, error: &Error) {
@@ -271,12 +278,6 @@ impl<A> Consumer<A> {
         let of = if claimed > GREATEST_BATCH { 1 } else { claimed };
 
         let is_old = self.rewind.is_old(command.consumer_epoch);
-        let chunk = metadata
-            .as_ref()
-            .filter(|metadata| metadata.num_chunks_from_msg.is_some_and(|chunks| chunks > 1));
-        if let Some(metadata) = chunk {
-            self.report_chunk(&command.message_id, metadata.uuid.clone().unwrap_or_default());
-        }
         let key = EntryKey {
             ledger: command.message_id.ledger_id,
             entry: command.message_id.entry_id,
@@ -290,7 +291,31 @@ impl<A> Consumer<A> {
             self.rewind.owe(now, key);
         }
         let is_over = is_old || self.rewind.is_echo(key);
-        let arrival = if is_over || chunk.is_some() || self.closing {
+        let is_over = is_over || self.closing;
+        let mut frame = frame;
+        if let Some(metadata) = metadata
+            .as_ref()
+            .filter(|metadata| !is_over && is_chunk(metadata))
+        {
+            match self.chunks.arrive(key, metadata, frame) {
+                Chunk::Whole(whole) => frame = whole,
+                chunk => {
+                    if let Chunk::Refused(why) = chunk {
+                        self.report_chunk(
+                            &command.message_id,
+                            metadata.uuid.clone().unwrap_or_default(),
+                            why,
+                        );
+                    }
+                    // A window that is smaller than a message has chunks must not hold it up.
+                    self.give_back(cost);
+                    self.ask_for_let_go(now);
+                    self.flush(now);
+                    return false;
+                }
+            }
+        }
+        let arrival = if is_over {
             Arrival::Ignore
         } else {
             self.entries.arrive(key, of)
@@ -313,7 +338,7 @@ impl<A> Consumer<A> {
             }
             Arrival::AckAgain => {
                 self.give_back(cost);
-                self.acks.push(key, None);
+                self.push_ack(key, None);
                 self.flush(now);
                 false
             }
@@ -325,8 +350,8 @@ impl<A> Consumer<A> {
         }
     }
 
-    /// A chunk is not lost but left unacknowledged, for a client that can put it together.
-    fn report_chunk(&mut self, id: &MessageIdData, uuid: Bytes) {
+    /// A message that cannot be put together is not lost but left unacknowledged.
+    fn report_chunk(&mut self, id: &MessageIdData, uuid: Bytes, why: &str) {
         if self.reported_chunks.contains(&uuid) {
             return;
         }
@@ -335,11 +360,20 @@ impl<A> Consumer<A> {
             subscription = self.setup.subscription,
             entry = format_args!("{}:{}", id.ledger_id, id.entry_id),
             uuid = %String::from_utf8_lossy(&uuid),
-            "chunked messages are not supported yet; this one is left unacknowledged"
+            why,
+            "a chunked message cannot be put together; it is left unacknowledged"
         );
         self.reported_chunks.push_back(uuid);
         if self.reported_chunks.len() > REPORTED_CHUNKS {
             self.reported_chunks.pop_front();
+        }
+    }
+
+    /// What had to be let go comes again where a broker delivers single entries again.
+    fn ask_for_let_go(&mut self, now: Instant) {
+        let let_go = self.chunks.take_let_go();
+        if !let_go.is_empty() && matches!(self.setup.sub_type, SubType::Shared | SubType::KeyShared) {
+            self.nacks.entry(now + LET_GO).or_default().extend(let_go);
         }
     }
 
@@ -382,7 +416,7 @@ impl<A> Consumer<A> {
             self.give_back(permits);
         }
         if arrived.generation == self.generation && self.entries.cut_over(arrived.key) == Settled::Complete {
-            self.acks.push(arrived.key, None);
+            self.push_ack(arrived.key, None);
         }
     }
 

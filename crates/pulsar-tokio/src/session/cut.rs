@@ -12,8 +12,8 @@ use pulsar_wire::{AckSet, Checksum, MessageFrame};
 use super::consumer::GREATEST_BATCH;
 use crate::message::{EntryKey, Key, Payload, Undecodable};
 
-/// The greatest size to which a payload may be decompressed.
-const DECOMPRESSED_CAP: usize = 128 << 20;
+/// The greatest size to which a payload may be decompressed, or put together from chunks.
+pub(crate) const DECOMPRESSED_CAP: usize = 128 << 20;
 
 /// An entry as it arrived.
 #[derive(Debug)]

@@ -173,6 +173,11 @@ impl Entries {
         }
     }
 
+    /// True if anything is noted of the entry.
+    pub(crate) fn knows(&self, key: EntryKey) -> bool {
+        self.entries.contains_key(&key)
+    }
+
     /// True if nothing of the entry is queued, being handled or being acknowledged.
     pub(crate) fn is_idle(&self, key: EntryKey) -> bool {
         self.entries.get(&key).is_none_or(Entry::is_idle)

@@ -9,11 +9,12 @@
 //! | [`connection`] | handshake, request numbers, keep-alive |
 //! | [`attach`] | how a producer or consumer comes (back) to the broker that serves its topic |
 //! | [`producer`] | pending sends, receipts, resending |
-//! | [`consumer`] | deliveries, permits, entries, acknowledgements |
+//! | [`consumer`] | deliveries, permits, entries, chunks, acknowledgements |
 
 pub(crate) mod acks;
 pub(crate) mod attach;
 pub(crate) mod backoff;
+pub(crate) mod chunks;
 pub(crate) mod connection;
 pub(crate) mod consumer;
 pub(crate) mod cut;

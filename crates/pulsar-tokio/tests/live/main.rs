@@ -8,6 +8,7 @@
 mod batches;
 mod batching;
 mod cancelled;
+mod chunks;
 mod messages;
 mod outages;
 mod raw;

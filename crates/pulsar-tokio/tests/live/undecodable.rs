@@ -1,8 +1,6 @@
 //! Entries that cannot be decoded are deliveries like any other: with an id, settled, and followed
 //! by the next.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use pulsar_testing::{Broker, broker, eventually};
 use pulsar_tokio::{Client, Consumer, Message, NewMessage, Payload, Producer, SubscriptionType, Undecodable};
@@ -217,23 +215,4 @@ async fn a_property_that_is_not_utf_8_is_no_defect() {
     assert_eq!(message.key.unwrap().text, b"\xfe"[..]);
     ack(&scene.consumer, message.ticket).await;
     scene.goes_on().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_chunk_is_left_where_it_is_and_its_permit_returned() {
-    let mut scene = Scene::new(broker!()).await;
-    for chunk in 0..2 {
-        let metadata = MessageMetadata {
-            uuid: Some("raw-1".into()),
-            num_chunks_from_msg: Some(2),
-            total_chunk_msg_size: Some(10),
-            chunk_id: Some(chunk),
-            ..MessageMetadata::default()
-        };
-        scene.raw.publish(metadata, b"12345").await;
-    }
-    assert!(is_quiet(&scene.consumer, Duration::from_millis(200)).await);
-    scene.goes_on().await;
-    // Nothing is lost: another client can still read it.
-    assert_eq!(scene.broker.admin().backlog(&scene.topic, SUB), 2);
 }

@@ -1,4 +1,4 @@
-"""chunked.py URL TOPIC: publishes a message of 11 MB in chunks of what the broker takes."""
+"""chunked.py URL TOPIC: publishes the line of standard input in chunks of what the broker takes."""
 
 import sys
 
@@ -8,6 +8,7 @@ import pulsar
 url, topic = sys.argv[1:]
 client = peer.client(url)
 producer = client.create_producer(topic, batching_enabled=False, chunking_enabled=True)
-producer.send(b"\x00" * 11_000_000)
+for line in peer.lines():
+    producer.send(line.encode())
 client.close()
 peer.end()

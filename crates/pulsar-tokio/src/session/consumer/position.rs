@@ -4,6 +4,7 @@ use pulsar_wire::proto::MessageIdData;
 
 use super::Consumer;
 use crate::message::{EntryKey, Ticket};
+use crate::session::chunks::Chunks;
 use crate::session::entries::Entries;
 
 /// A place in a topic.
@@ -118,6 +119,7 @@ impl<A> Consumer<A> {
             return;
         }
         self.entries = Entries::default();
+        self.chunks = Chunks::default();
         self.place = Place {
             sought: self.session,
             ..Place::default()

@@ -38,7 +38,7 @@ impl<A> Consumer<A> {
         }
         match settled {
             Settled::Noted => self.done.push((waiter, Ok(()))),
-            Settled::Complete if self.attach.is_open() => self.acks.push(ticket.key, Some(waiter)),
+            Settled::Complete if self.attach.is_open() => self.push_ack(ticket.key, Some(waiter)),
             Settled::Complete => {
                 self.entries.unanswered(ticket.key);
                 self.done.push((waiter, Err(self.not_connected())));
@@ -46,11 +46,19 @@ impl<A> Consumer<A> {
             // Nothing is known of a single message that an earlier session settled: to acknowledge
             // it again does no harm.
             Settled::Unknown if ticket.of == 1 && self.attach.is_open() => {
-                self.acks.push(ticket.key, Some(waiter))
+                self.push_ack(ticket.key, Some(waiter))
             }
             Settled::Unknown => self.done.push((waiter, Err(self.not_connected()))),
         }
         self.flush(now);
+    }
+
+    /// Acknowledges an entry, behind what belongs to it: who waits for it waits for all.
+    pub(super) fn push_ack(&mut self, key: EntryKey, waiter: Option<A>) {
+        for chunk in self.chunks.with(key) {
+            self.acks.push(*chunk, None);
+        }
+        self.acks.push(key, waiter);
     }
 
     fn not_connected(&self) -> Error {
@@ -74,10 +82,9 @@ impl<A> Consumer<A> {
     /// Only on `Shared` and `Key_Shared`: elsewhere a broker would resend everything.
     pub(crate) fn nack(&mut self, now: Instant, ticket: Ticket) {
         if self.release(ticket) && self.attach.is_open() {
-            self.nacks
-                .entry(now + self.setup.nack_delay)
-                .or_default()
-                .push(ticket.key);
+            let nacks = self.nacks.entry(now + self.setup.nack_delay).or_default();
+            nacks.extend_from_slice(self.chunks.with(ticket.key));
+            nacks.push(ticket.key);
         }
         self.redeliver(now);
         self.flush(now);
@@ -140,6 +147,7 @@ impl<A> Consumer<A> {
             Ok(()) => {
                 for (key, waiter) in group.drain(..) {
                     self.entries.confirmed(key);
+                    self.chunks.confirmed(key);
                     self.rewind.confirmed(key);
                     self.done.extend(waiter.map(|waiter| (waiter, Ok(()))));
                 }

@@ -81,7 +81,7 @@ fn claims_of_any_size_break_no_account() {
 }
 
 #[test]
-fn a_chunk_returns_its_permit_and_is_left_alone() {
+fn a_chunk_that_belongs_nowhere_returns_its_permit_and_is_left_alone() {
     let mut scene = Scene::new(SubType::Shared);
     scene.arrive_as(1, |_, metadata| chunk(metadata));
     assert_eq!(scene.tickets(), []);
