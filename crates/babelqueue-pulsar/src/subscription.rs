@@ -27,6 +27,7 @@ pub struct Subscription {
     subscription_type: SubscriptionType,
     initial_position: InitialPosition,
     receive_window: u32,
+    receive_window_bytes: Option<u64>,
     dead_letters: Option<DeadLetters>,
 }
 
@@ -44,6 +45,7 @@ impl Subscription {
             subscription_type: SubscriptionType::Exclusive,
             initial_position: InitialPosition::Latest,
             receive_window: 1_000,
+            receive_window_bytes: None,
             dead_letters: None,
         }
     }
@@ -69,6 +71,15 @@ impl Subscription {
     pub fn receive_window(self, receive_window: u32) -> Self {
         Self {
             receive_window,
+            ..self
+        }
+    }
+
+    /// How many bytes the messages may have that the broker sends ahead of their handling, on all partitions together.
+    /// Default 64 MiB; see [`pulsar_tokio::ConsumerBuilder::receive_window_bytes`] for how exact that is.
+    pub fn receive_window_bytes(self, bytes: u64) -> Self {
+        Self {
+            receive_window_bytes: Some(bytes),
             ..self
         }
     }
@@ -106,18 +117,19 @@ impl Subscription {
         builder.check(self.capabilities()).map_err(OpenError::settings)?;
         let producers = Producers::new(self.pulsar.clone());
         self.open_dead_letters(&producers).await?;
-        let subscription = self
+        let mut opening = self
             .pulsar
             .client()
             .consumer(self.topics.clone(), &self.name)
             .subscription_type(self.subscription_type)
             .initial_position(self.initial_position)
-            .receive_window(self.receive_window)
-            .open()
-            .await
-            .map_err(|error| {
-                OpenError::pulsar(&format!("subscribe to {} as {:?}", self.topics, self.name), error)
-            })?;
+            .receive_window(self.receive_window);
+        if let Some(bytes) = self.receive_window_bytes {
+            opening = opening.receive_window_bytes(bytes);
+        }
+        let subscription = opening.open().await.map_err(|error| {
+            OpenError::pulsar(&format!("subscribe to {} as {:?}", self.topics, self.name), error)
+        })?;
         let mut transport = PulsarTransport::new(Arc::new(subscription));
         transport.owned = true;
         transport.retry = Writer::Own {

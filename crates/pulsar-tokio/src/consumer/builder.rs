@@ -18,6 +18,7 @@ use crate::pool::Role;
 use crate::session::attach::Attach;
 use crate::session::consumer as session;
 use crate::session::consumer::{Kept, Position};
+use crate::session::permits::Window;
 use crate::topic::TopicName;
 use crate::topics::{Topics, Wanted};
 
@@ -75,7 +76,7 @@ pub struct ConsumerBuilder {
     subscription_type: SubscriptionType,
     initial_position: InitialPosition,
     name: Option<String>,
-    window: u32,
+    window: Window,
     nack_delay: Duration,
     stall_check: Duration,
     pub(super) partition_check: Duration,
@@ -91,7 +92,10 @@ impl ConsumerBuilder {
             subscription_type: SubscriptionType::default(),
             initial_position: InitialPosition::default(),
             name: None,
-            window: 1_000,
+            window: Window {
+                messages: 1_000,
+                bytes: 64 << 20,
+            },
             nack_delay: Duration::from_secs(1),
             stall_check: Duration::from_secs(30),
             partition_check: Duration::from_secs(60),
@@ -119,7 +123,19 @@ impl ConsumerBuilder {
 
     /// How many messages may be received and not yet settled, on each partition. Default 1,000.
     pub fn receive_window(mut self, messages: u32) -> Self {
-        self.window = messages;
+        self.window.messages = messages;
+        self
+    }
+
+    /// How many bytes the messages that are received and not yet settled may have, divided among the topics and
+    /// partitions that there are when the consumer is opened. Default 64 MiB.
+    ///
+    /// Brokers count messages and not bytes, so no more are asked for than fit by the size of those that came; before the
+    /// first, by the broker's greatest size. Messages that were asked for while they were small may be large: at worst
+    /// [`receive_window`](Self::receive_window) times the broker's greatest size (5 MiB by default) arrives at once. Where
+    /// that must not be, lower the receive window.
+    pub fn receive_window_bytes(mut self, bytes: u64) -> Self {
+        self.window.bytes = bytes;
         self
     }
 
@@ -160,12 +176,12 @@ impl ConsumerBuilder {
     /// # Cancel safety
     ///
     /// Dropping the future closes what it has opened.
-    pub async fn open(self) -> Result<Consumer, Error> {
+    pub async fn open(mut self) -> Result<Consumer, Error> {
         let invalid = |text: &str| Err(Error::new(ErrorKind::InvalidOption, text));
         if self.subscription.trim().is_empty() {
             return invalid("the subscription name is blank");
         }
-        if self.window == 0 {
+        if self.window.messages == 0 || self.window.bytes == 0 {
             return invalid("receive_window is 0, expected at least 1");
         }
         if self.stall_check.is_zero() {
@@ -176,16 +192,20 @@ impl ConsumerBuilder {
         }
         let wanted = self.topics.parse()?;
         let ready = Arc::new(Notify::new());
-        let mut parts = Vec::new();
+        let mut names = Vec::new();
         for topic in self.topics_now(&wanted).await? {
-            for part in self.parts_now(&topic).await? {
-                let place = Place {
-                    position: self.initial_position,
-                    kept: self.kept,
-                    creates_topic: matches!(wanted, Wanted::Named(_)),
-                };
-                parts.push(self.open_part(&topic, &part, place, &ready).await?);
-            }
+            let parts = self.parts_now(&topic).await?;
+            names.extend(parts.into_iter().map(|part| (topic.clone(), part)));
+        }
+        self.window.bytes = (self.window.bytes / names.len().max(1) as u64).max(1);
+        let mut parts = Vec::with_capacity(names.len());
+        for (topic, part) in names {
+            let place = Place {
+                position: self.initial_position,
+                kept: self.kept,
+                creates_topic: matches!(wanted, Wanted::Named(_)),
+            };
+            parts.push(self.open_part(&topic, &part, place, &ready).await?);
         }
         let changes = matches!(wanted, Wanted::Pattern(_)) || parts.iter().any(Part::is_partition);
         let shared = Arc::new(Shared {

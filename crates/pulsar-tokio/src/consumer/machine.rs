@@ -26,7 +26,7 @@ impl Machine for Receiving {
     }
 
     fn open(&mut self, fresh: u64, request_id: u64, link: &Link) {
-        Self::open(self, fresh, request_id, link.ids());
+        Self::open(self, fresh, request_id, link.ids(), link.max_message_size());
     }
 
     fn answer(&mut self, now: Instant, chance: f64, command: Command) -> After {

@@ -27,7 +27,7 @@ use super::chunks::{Chunk, Chunks, is_chunk};
 use super::connection::RequestIds;
 use super::cut::Arrived;
 use super::entries::{Arrival, Entries, Settled};
-use super::permits::Permits;
+use super::permits::{Permits, Window};
 use super::rewind::Rewind;
 use super::stall::StallWatch;
 use crate::error::{Error, ErrorKind};
@@ -52,7 +52,7 @@ pub(crate) struct ConsumerSetup {
     pub(crate) name: Option<String>,
     pub(crate) initial_position: InitialPosition,
     pub(crate) properties: Vec<(String, String)>,
-    pub(crate) window: u32,
+    pub(crate) window: Window,
     pub(crate) nack_delay: Duration,
     pub(crate) stall_check: Duration,
     pub(crate) partition: i32,
@@ -70,6 +70,7 @@ pub(crate) struct Consumer<A> {
     /// knows the old one would keep its permits.
     id: u64,
     ids: Option<RequestIds>,
+    most: usize,
     opening: Option<u64>,
     session: u32,
     /// Counts the times at which everything queued was dropped.
@@ -120,6 +121,7 @@ impl<A> Consumer<A> {
             attach,
             id: 0,
             ids: None,
+            most: 0,
             opening: None,
             session: 0,
             generation: 0,
@@ -145,7 +147,9 @@ impl<A> Consumer<A> {
     // The session.
 
     /// The command that opens a session under a fresh consumer id.
-    pub(crate) fn open(&mut self, consumer_id: u64, request_id: u64, ids: RequestIds) {
+    /// `most` is the broker's greatest size.
+    pub(crate) fn open(&mut self, consumer_id: u64, request_id: u64, ids: RequestIds, most: usize) {
+        self.most = most;
         self.id = consumer_id;
         self.ids = Some(ids);
         self.opening = Some(request_id);
@@ -187,7 +191,7 @@ impl<A> Consumer<A> {
             self.opening = None;
             self.attach.opened();
             self.stall.begin(now);
-            let window = self.permits.open();
+            let window = self.permits.open(self.most as u64);
             self.flow(window);
         }
     }
@@ -214,7 +218,7 @@ impl<A> Consumer<A> {
         self.rewind.forget();
         self.stall.end();
         self.drop_queue();
-        self.permits = Permits::new(self.setup.window);
+        self.permits.end_session();
         let lost = Error::ambiguous(
             ErrorKind::SessionLost,
             format!(
@@ -271,7 +275,11 @@ impl<A> Consumer<A> {
         let cost = ack_set
             .as_ref()
             .map_or(claimed, |open| open.count_within(claimed));
-        self.permits.charge(cost);
+        // A queue holds what came, a handler what that is decompressed.
+        let uncompressed = metadata.as_ref().and_then(|metadata| metadata.uncompressed_size);
+        let bytes = frame.headers_and_payload.len() as u64;
+        self.permits
+            .charge(cost, bytes.max(u64::from(uncompressed.unwrap_or_default())));
         self.stall.arrived();
         // What is noted of an entry must not grow with what its producer claims; one like that is
         // undecodable, and so one delivery.
@@ -334,6 +342,8 @@ impl<A> Consumer<A> {
                     session: self.session,
                     generation: self.generation,
                 });
+                // The first messages show how many fit.
+                self.replenish();
                 true
             }
             Arrival::AckAgain => {

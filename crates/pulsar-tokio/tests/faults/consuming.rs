@@ -104,6 +104,8 @@ async fn lost_permits_are_noticed_and_deliveries_go_on() {
     let scene = Scene::new(broker!(), "stalled");
     let opening = earliest(&scene.client, &scene.topic, SubscriptionType::Shared)
         .receive_window(20)
+        // So that all of it is granted at once.
+        .receive_window_bytes(1 << 30)
         .stall_check(Duration::from_millis(500))
         .open();
     let consumer = within("a consumer", opening).await.unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use pulsar_testing::broker;
+use pulsar_testing::{broker, eventually};
 use pulsar_tokio::{ErrorKind, NewMessage, Payload, SubscriptionType};
 
 use crate::support::*;
@@ -158,4 +158,28 @@ async fn a_single_partition_is_a_topic_of_its_own() {
     publish(&producer, 20).await;
     assert!(!consumer.is_partitioned());
     assert_eq!(drain(&consumer, 20).await, numbers(0..20));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_more_large_messages_are_received_ahead_than_fit_the_window() {
+    const SIZE: usize = 3 << 20;
+    const COUNT: usize = 20;
+    let broker = broker!();
+    let (client, topic) = (client(&broker), broker.topic("window-in-bytes"));
+    let opening = earliest(&client, &topic, SubscriptionType::Exclusive).receive_window_bytes(16 << 20);
+    let consumer = within("a consumer", opening.open()).await.unwrap();
+    let producer = producer(&client, &topic).await;
+    for _ in 0..COUNT {
+        let message = NewMessage::new(vec![7; SIZE]);
+        within("a receipt", producer.send(message)).await.unwrap();
+    }
+    // Three could be had when nothing was known of their size; five fit.
+    eventually("the window is full", || consumer.stats()[0].held >= 3);
+    for _ in 0..COUNT {
+        let held = consumer.stats()[0].held;
+        assert!(held <= 5, "{held} messages of {SIZE} bytes");
+        let message = receive(&consumer).await;
+        ack(&consumer, message.ticket).await;
+    }
+    assert_eq!(broker.admin().backlog(&topic, SUB), 0);
 }

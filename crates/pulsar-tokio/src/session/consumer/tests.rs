@@ -39,7 +39,10 @@ impl Scene {
             name: None,
             initial_position: InitialPosition::Earliest,
             properties: Vec::new(),
-            window: WINDOW,
+            window: Window {
+                messages: WINDOW,
+                bytes: u64::MAX,
+            },
             nack_delay: NACK_DELAY,
             stall_check: STALL_CHECK,
             partition: -1,
@@ -68,7 +71,7 @@ impl Scene {
         self.sessions += 1;
         let request_id = self.ids.next();
         self.machine
-            .open(self.sessions * 10, request_id, self.ids.clone());
+            .open(self.sessions * 10, request_id, self.ids.clone(), 1_000);
         self.machine.opened(self.now, request_id);
         let sent = self.sent();
         let [Command::Subscribe(subscribe), Command::Flow(flow)] = &sent[..] else {

@@ -13,6 +13,7 @@ use crate::message::{Key, NewMessage, Payload, Ticket};
 use crate::session::attach::Attach;
 use crate::session::consumer::{Consumer, ConsumerSetup, HandOut, Kept};
 use crate::session::cut::{Cut, Next};
+use crate::session::permits::Window;
 use crate::session::producer::{Producer, ProducerSetup};
 
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(30);
@@ -98,7 +99,10 @@ impl World {
                 .then(|| format!("consumer-{}", self.rng.random_range(0..3))),
             initial_position: InitialPosition::Earliest,
             properties: Vec::new(),
-            window: self.plan.window,
+            window: Window {
+                messages: self.plan.window,
+                bytes: self.plan.window_bytes,
+            },
             nack_delay: NACK_DELAY,
             stall_check: STALL_CHECK,
             partition: -1,

@@ -144,7 +144,7 @@ impl Machine {
     pub(super) fn open(&mut self, fresh: u64, request_id: u64, ids: RequestIds, max_message_size: usize) {
         match self {
             Self::Producer(machine) => machine.open(request_id, max_message_size),
-            Self::Consumer(machine) => machine.open(fresh, request_id, ids),
+            Self::Consumer(machine) => machine.open(fresh, request_id, ids, max_message_size),
         }
     }
 

@@ -40,6 +40,7 @@ pub(super) struct Plan {
     pub(super) deduplication: bool,
     pub(super) clients: usize,
     pub(super) window: u32,
+    pub(super) window_bytes: u64,
     pub(super) send_timeout: Option<Duration>,
     pub(super) named_producers: bool,
     pub(super) codec: Codec,
@@ -98,6 +99,11 @@ impl Plan {
             deduplication: rng.random(),
             clients: rng.random_range(1..=3),
             window: windows[rng.random_range(0..windows.len())],
+            window_bytes: if rng.random() {
+                u64::MAX
+            } else {
+                rng.random_range(1..2_000)
+            },
             send_timeout: rng
                 .random_bool(0.7)
                 .then(|| Duration::from_secs(rng.random_range(1..40))),
