@@ -25,7 +25,7 @@ impl Drop for Background {
     }
 }
 
-/// Waits for at most `interval`, so that many do not look at the same moment.
-pub(crate) async fn pause(interval: Duration) {
-    tokio::time::sleep(interval.mul_f64(rand::random_range(0.5..=1.0))).await;
+/// At most `interval`, so that many do not look at the same moment.
+pub(crate) fn jittered(interval: Duration) -> Duration {
+    interval.mul_f64(rand::random_range(0.5..=1.0))
 }

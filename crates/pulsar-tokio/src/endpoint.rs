@@ -47,6 +47,8 @@ pub(crate) trait Machine: Send + 'static {
     /// True when nothing is left that closing has to wait for.
     fn is_drained(&self) -> bool;
     fn close_command(&mut self, request_id: u64);
+    /// The command that ends the session with this number.
+    fn closing(id: u64, request_id: u64) -> Command;
     fn end(&mut self);
     fn frames(&mut self) -> &mut Vec<Bytes>;
     /// Tells everybody whose wait is over.
@@ -407,9 +409,7 @@ impl<M: Machine> Endpoint<M> {
                 None => self.client.options.close_timeout,
             };
             // Whatever the answer is, the end is the same for us.
-            let _ = link
-                .call(patience, |request_id| close_command(M::KIND, id, request_id))
-                .await;
+            let _ = link.call(patience, |request_id| M::closing(id, request_id)).await;
         }
         let mut core = lock(&self.core);
         self.let_go(&mut core);
@@ -423,22 +423,6 @@ async fn alarm(until: Option<Instant>) {
     match until {
         Some(until) => tokio::time::sleep_until(until.into()).await,
         None => std::future::pending().await,
-    }
-}
-
-fn close_command(kind: Kind, id: u64, request_id: u64) -> Command {
-    use pulsar_wire::proto::{CommandCloseConsumer, CommandCloseProducer};
-    match kind {
-        Kind::Producer => Command::CloseProducer(CommandCloseProducer {
-            producer_id: id,
-            request_id,
-            ..CommandCloseProducer::default()
-        }),
-        Kind::Consumer => Command::CloseConsumer(CommandCloseConsumer {
-            consumer_id: id,
-            request_id,
-            ..CommandCloseConsumer::default()
-        }),
     }
 }
 

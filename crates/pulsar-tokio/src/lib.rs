@@ -52,6 +52,7 @@ mod session;
 mod settings;
 mod tls;
 mod topic;
+mod topic_watch;
 mod topics;
 
 pub use auth::{Authentication, OAuth2};

@@ -44,6 +44,8 @@ pub(crate) trait Session: Send + Sync {
 pub(crate) enum Kind {
     Producer,
     Consumer,
+    /// Of the topics of a namespace.
+    Watch,
 }
 
 /// Who waits for an answer.
@@ -60,6 +62,7 @@ pub(crate) struct Link {
     address: ServiceUrl,
     authenticator: Arc<Authenticator>,
     max_message_size: usize,
+    watches_topics: bool,
     ids: RequestIds,
     state: Mutex<State>,
     outbox: Mutex<Vec<Bytes>>,
@@ -95,6 +98,11 @@ impl Link {
 
     pub(crate) fn max_message_size(&self) -> usize {
         self.max_message_size
+    }
+
+    /// Whether the broker tells of topics that come and go.
+    pub(crate) fn watches_topics(&self) -> bool {
+        self.watches_topics
     }
 
     pub(crate) fn ids(&self) -> RequestIds {
@@ -262,6 +270,7 @@ impl Link {
             Command::CloseConsumer(close) => (Kind::Consumer, close.consumer_id),
             Command::ActiveConsumerChange(change) => (Kind::Consumer, change.consumer_id),
             Command::ReachedEndOfTopic(end) => (Kind::Consumer, end.consumer_id),
+            Command::WatchTopicUpdate(update) => (Kind::Watch, update.watcher_id),
             other => {
                 tracing::debug!(command = other.name(), "nobody waits for this command");
                 return;

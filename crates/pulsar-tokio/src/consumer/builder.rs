@@ -1,6 +1,7 @@
 //! With what a consumer is opened.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
@@ -76,6 +77,10 @@ pub struct ConsumerBuilder {
     subscription_type: SubscriptionType,
     initial_position: InitialPosition,
     name: Option<String>,
+    properties: Vec<(String, String)>,
+    subscription_properties: Vec<(String, String)>,
+    priority: Option<u16>,
+    key_ranges: Vec<RangeInclusive<u16>>,
     window: Window,
     nack_delay: Duration,
     stall_check: Duration,
@@ -92,6 +97,10 @@ impl ConsumerBuilder {
             subscription_type: SubscriptionType::default(),
             initial_position: InitialPosition::default(),
             name: None,
+            properties: Vec::new(),
+            subscription_properties: Vec::new(),
+            priority: None,
+            key_ranges: Vec::new(),
             window: Window {
                 messages: 1_000,
                 bytes: 64 << 20,
@@ -118,6 +127,32 @@ impl ConsumerBuilder {
     /// The consumer's name in the broker's statistics.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
+        self
+    }
+
+    /// Adds a property of the consumer, which the broker's statistics show.
+    pub fn property(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.properties.push((key.into(), value.into()));
+        self
+    }
+
+    /// Adds a property of the subscription. The broker keeps those of the consumer that makes the subscription.
+    pub fn subscription_property(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.subscription_properties.push((key.into(), value.into()));
+        self
+    }
+
+    /// The consumer's place among others of the subscription; 0, the default, comes first. On `Shared` those of a higher
+    /// number get messages while the ones before them have no permits left, on `Failover` they stand by for them.
+    pub fn priority(mut self, level: u16) -> Self {
+        self.priority = Some(level);
+        self
+    }
+
+    /// Takes the keys of these ranges of hashes on a `Key_Shared` subscription, and leaves the others to consumers that
+    /// name them; keys that nobody has named wait. By default the broker divides the keys among the consumers.
+    pub fn key_ranges(mut self, ranges: impl IntoIterator<Item = RangeInclusive<u16>>) -> Self {
+        self.key_ranges = ranges.into_iter().collect();
         self
     }
 
@@ -190,6 +225,7 @@ impl ConsumerBuilder {
         if self.partition_check.is_zero() {
             return invalid("partition_check is zero, expected some time");
         }
+        self.check_key_ranges()?;
         let wanted = self.topics.parse()?;
         let ready = Arc::new(Notify::new());
         let mut names = Vec::new();
@@ -242,6 +278,25 @@ impl ConsumerBuilder {
         }
     }
 
+    fn check_key_ranges(&self) -> Result<(), Error> {
+        let invalid = |text: String| Err(Error::new(ErrorKind::InvalidOption, text));
+        if !self.key_ranges.is_empty() && self.subscription_type != SubscriptionType::KeyShared {
+            return invalid(format!(
+                "key_ranges on a {} subscription, expected Key_Shared",
+                self.subscription_type
+            ));
+        }
+        let mut sorted: Vec<_> = self.key_ranges.iter().collect();
+        sorted.sort_by_key(|range| *range.start());
+        if let Some(empty) = sorted.iter().find(|range| range.is_empty()) {
+            return invalid(format!("the key range {empty:?} is empty"));
+        }
+        match sorted.windows(2).find(|pair| pair[0].end() >= pair[1].start()) {
+            Some(pair) => invalid(format!("the key ranges {:?} and {:?} overlap", pair[0], pair[1])),
+            None => Ok(()),
+        }
+    }
+
     /// The topics that there are now.
     pub(super) async fn topics_now(&self, wanted: &Wanted) -> Result<Vec<TopicName>, Error> {
         match wanted {
@@ -279,7 +334,10 @@ impl ConsumerBuilder {
                 InitialPosition::Latest => proto::InitialPosition::Latest,
                 InitialPosition::Earliest => proto::InitialPosition::Earliest,
             },
-            properties: Vec::new(),
+            properties: self.properties.clone(),
+            subscription_properties: self.subscription_properties.clone(),
+            priority: self.priority.map(i32::from),
+            key_ranges: self.key_ranges.clone(),
             window: self.window,
             nack_delay: self.nack_delay,
             stall_check: self.stall_check,

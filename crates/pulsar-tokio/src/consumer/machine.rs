@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use bytes::Bytes;
+use pulsar_wire::proto::CommandCloseConsumer;
 use pulsar_wire::{Command, MessageFrame};
 
 use super::parts::Receiving;
@@ -94,6 +95,14 @@ impl Machine for Receiving {
 
     fn close_command(&mut self, request_id: u64) {
         Self::close_command(self, request_id);
+    }
+
+    fn closing(id: u64, request_id: u64) -> Command {
+        Command::CloseConsumer(CommandCloseConsumer {
+            consumer_id: id,
+            request_id,
+            ..CommandCloseConsumer::default()
+        })
     }
 
     fn end(&mut self) {

@@ -134,6 +134,7 @@ impl Handshake {
             address: self.address,
             authenticator: self.authenticator,
             max_message_size: self.connection.max_message_size(),
+            watches_topics: self.connection.watches_topics(),
             ids: self.connection.ids(),
             state: Mutex::new(State {
                 connection: self.connection,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Open, Parts, ProducerBuilder, Sending};
-use crate::background::pause;
+use crate::background::jittered;
 use crate::endpoint::Guard;
 use crate::error::Error;
 use crate::topic::TopicName;
@@ -29,7 +29,7 @@ impl Parts {
 /// Asks for the number of partitions again and again, and opens what is new.
 pub(super) async fn follow(builder: ProducerBuilder, topic: TopicName, parts: Arc<Parts>) {
     loop {
-        pause(builder.partition_check).await;
+        tokio::time::sleep(jittered(builder.partition_check)).await;
         if let Err(error) = grow(&builder, &topic, &parts).await {
             tracing::debug!(%topic, %error, "looking for new partitions failed; they are looked for again");
         }

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use bytes::Bytes;
+use pulsar_wire::proto::CommandCloseProducer;
 use pulsar_wire::{Command, MessageFrame};
 
 use super::Sending;
@@ -89,6 +90,14 @@ impl Machine for Sending {
 
     fn close_command(&mut self, request_id: u64) {
         Self::close_command(self, request_id);
+    }
+
+    fn closing(id: u64, request_id: u64) -> Command {
+        Command::CloseProducer(CommandCloseProducer {
+            producer_id: id,
+            request_id,
+            ..CommandCloseProducer::default()
+        })
     }
 
     fn end(&mut self) {

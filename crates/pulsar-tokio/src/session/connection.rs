@@ -36,6 +36,7 @@ pub(crate) struct Connection<W> {
     last_heard: Instant,
     pinged: bool,
     max_message_size: usize,
+    watches_topics: bool,
     /// What the broker was shown last.
     credentials: Option<Credentials>,
 }
@@ -88,6 +89,7 @@ impl<W> Connection<W> {
             last_heard: now,
             pinged: false,
             max_message_size: DEFAULT_MAX_MESSAGE_SIZE,
+            watches_topics: false,
             credentials,
         }
     }
@@ -105,6 +107,7 @@ impl<W> Connection<W> {
             proxy_to_broker_url: proxy_to,
             feature_flags: Some(FeatureFlags {
                 supports_auth_refresh: Some(true),
+                supports_topic_watchers: Some(true),
                 ..FeatureFlags::default()
             }),
             ..CommandConnect::default()
@@ -238,6 +241,7 @@ impl<W> Connection<W> {
                 | Command::ConsumerStatsResponse(_)
                 | Command::GetLastMessageIdResponse(_)
                 | Command::GetTopicsOfNamespaceResponse(_)
+                | Command::WatchTopicListSuccess(_)
                 | Command::GetSchemaResponse(_)
                 | Command::GetOrCreateSchemaResponse(_)
         );
@@ -258,6 +262,10 @@ impl<W> Connection<W> {
 
     fn connected(&mut self, connected: &CommandConnected) {
         self.phase = Phase::Up;
+        self.watches_topics = connected
+            .feature_flags
+            .as_ref()
+            .is_some_and(|flags| flags.supports_topic_watchers == Some(true));
         if let Some(size) = connected
             .max_message_size
             .and_then(|size| usize::try_from(size).ok())
@@ -289,6 +297,11 @@ impl<W> Connection<W> {
 
     pub(crate) fn max_message_size(&self) -> usize {
         self.max_message_size
+    }
+
+    /// Whether the broker tells of topics that come and go.
+    pub(crate) fn watches_topics(&self) -> bool {
+        self.watches_topics
     }
 
     /// Ends the connection; whoever still waits gets told.

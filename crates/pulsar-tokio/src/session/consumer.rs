@@ -10,11 +10,13 @@ mod position;
 mod settling;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use pulsar_wire::proto::{
-    CommandCloseConsumer, CommandMessage, CommandSubscribe, InitialPosition, KeyValue, MessageIdData, SubType,
+    CommandCloseConsumer, CommandMessage, CommandSubscribe, InitialPosition, IntRange, KeySharedMeta,
+    KeySharedMode, KeyValue, MessageIdData, SubType,
 };
 use pulsar_wire::{AckSet, Command, MessageFrame, encode_frame};
 
@@ -52,6 +54,10 @@ pub(crate) struct ConsumerSetup {
     pub(crate) name: Option<String>,
     pub(crate) initial_position: InitialPosition,
     pub(crate) properties: Vec<(String, String)>,
+    pub(crate) subscription_properties: Vec<(String, String)>,
+    pub(crate) priority: Option<i32>,
+    /// The ranges of key hashes that this consumer wants; none where the broker divides them.
+    pub(crate) key_ranges: Vec<RangeInclusive<u16>>,
     pub(crate) window: Window,
     pub(crate) nack_delay: Duration,
     pub(crate) stall_check: Duration,
@@ -159,7 +165,6 @@ impl<A> Consumer<A> {
         if let Some(start) = start {
             self.begin_at(start);
         }
-        let properties = self.setup.properties.iter();
         let command = CommandSubscribe {
             topic: self.setup.topic.clone(),
             subscription: self.setup.subscription.clone(),
@@ -169,12 +174,10 @@ impl<A> Consumer<A> {
             consumer_name: self.setup.name.clone(),
             durable: Some(start.is_none()),
             start_message_id: start.map(Position::to_wire),
-            metadata: properties
-                .map(|(key, value)| KeyValue {
-                    key: key.clone().into(),
-                    value: value.clone().into(),
-                })
-                .collect(),
+            metadata: pairs(&self.setup.properties),
+            subscription_properties: pairs(&self.setup.subscription_properties),
+            priority_level: self.setup.priority,
+            key_shared_meta: self.key_shared_meta(),
             initial_position: Some(self.setup.initial_position as i32),
             force_topic_creation: Some(self.setup.creates_topic),
             // Also 0: without it the broker marks no delivery, and those from before the first
@@ -183,6 +186,18 @@ impl<A> Consumer<A> {
             ..CommandSubscribe::default()
         };
         self.transmit(&Command::Subscribe(Box::new(command)));
+    }
+
+    fn key_shared_meta(&self) -> Option<KeySharedMeta> {
+        let range = |range: &RangeInclusive<u16>| IntRange {
+            start: i32::from(*range.start()),
+            end: i32::from(*range.end()),
+        };
+        (!self.setup.key_ranges.is_empty()).then(|| KeySharedMeta {
+            key_shared_mode: KeySharedMode::Sticky as i32,
+            hash_ranges: self.setup.key_ranges.iter().map(range).collect(),
+            allow_out_of_order_delivery: None,
+        })
     }
 
     /// The session is open: the broker may send.
@@ -491,6 +506,16 @@ impl<A> Consumer<A> {
         encode_frame(command, &mut frame);
         self.out.push(frame.freeze());
     }
+}
+
+fn pairs(pairs: &[(String, String)]) -> Vec<KeyValue> {
+    pairs
+        .iter()
+        .map(|(key, value)| KeyValue {
+            key: key.clone().into(),
+            value: value.clone().into(),
+        })
+        .collect()
 }
 
 #[cfg(test)]

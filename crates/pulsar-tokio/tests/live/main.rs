@@ -9,6 +9,7 @@ mod batches;
 mod batching;
 mod cancelled;
 mod chunks;
+mod keys;
 mod messages;
 mod outages;
 mod raw;

@@ -194,3 +194,32 @@ async fn a_pattern_may_find_nothing_at_first() {
     publish(&producer, 3).await;
     assert_eq!(drain(&consumer, 3).await, numbers(0..3));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_that_tells_of_new_and_deleted_topics_is_listened_to() {
+    let broker = broker!();
+    let client = client(&broker);
+    let namespace = broker.namespace("told");
+    let topics = Topics::pattern(format!("persistent://{namespace}/.*"));
+    // Nobody looks by himself while the test runs.
+    let opening = client
+        .consumer(topics, SUB)
+        .partition_check(Duration::from_secs(3_600));
+    let consumer = within("a consumer", opening.open()).await.unwrap();
+    let (first, second) = (
+        broker.topic_in(&namespace, "first"),
+        broker.topic_in(&namespace, "second"),
+    );
+    for topic in [&first, &second] {
+        let producer = producer(&client, topic).await;
+        publish(&producer, 3).await;
+        assert_eq!(drain(&consumer, 3).await, numbers(0..3));
+        producer.close(PATIENCE).await;
+    }
+    tokio::task::block_in_place(|| {
+        broker.admin().delete(&first, true);
+        eventually("the consumer lets go of the topic", || {
+            consumer.topics() == [second.as_str().into()]
+        });
+    });
+}

@@ -39,6 +39,9 @@ impl Scene {
             name: None,
             initial_position: InitialPosition::Earliest,
             properties: Vec::new(),
+            subscription_properties: Vec::new(),
+            priority: None,
+            key_ranges: Vec::new(),
             window: Window {
                 messages: WINDOW,
                 bytes: u64::MAX,

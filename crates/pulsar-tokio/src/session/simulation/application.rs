@@ -99,6 +99,9 @@ impl World {
                 .then(|| format!("consumer-{}", self.rng.random_range(0..3))),
             initial_position: InitialPosition::Earliest,
             properties: Vec::new(),
+            subscription_properties: Vec::new(),
+            priority: None,
+            key_ranges: Vec::new(),
             window: Window {
                 messages: self.plan.window,
                 bytes: self.plan.window_bytes,
