@@ -58,6 +58,14 @@ impl Contender {
         }
     }
 
+    /// Which part of the messages it gets, so that nobody waits for it for minutes.
+    pub(crate) fn slowness(self) -> u32 {
+        match self {
+            Self::PythonSdk | Self::Python => 5,
+            _ => 1,
+        }
+    }
+
     pub(crate) fn is_peer(self) -> bool {
         self.word().is_none()
     }

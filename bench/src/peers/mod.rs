@@ -132,12 +132,16 @@ pub fn run(smoke: bool) -> Result<()> {
     let broker = Broker::real().ok_or("PULSAR_URL is not set; run it with scripts/with-pulsar")?;
     let field = Field::assemble()?;
     let mut report = Report::new(&broker, load, &field)?;
-    for _ in 0..load.rounds {
+    for round in 0..load.rounds {
         for task in Task::ALL {
-            // In turns, so that all meet the same conditions.
-            for contender in field.able_to(task) {
+            // In turns, and each round somebody else begins: who comes first meets a broker that is cold.
+            let mut contenders: Vec<_> = field.able_to(task).collect();
+            let first = round % contenders.len().max(1);
+            contenders.rotate_left(first);
+            for contender in contenders {
                 eprintln!("bench: {} {}", contender.name(), task.name());
-                let figures = measure(&broker, &field, contender, task, task.messages(load))?;
+                let messages = task.messages(load) / contender.slowness();
+                let figures = measure(&broker, &field, contender, task, messages)?;
                 report.note(task, contender, figures);
             }
         }

@@ -37,7 +37,7 @@ impl Report {
     pub(crate) fn new(broker: &Broker, load: Load, field: &Field) -> Result<Self> {
         let setup = format!(
             "{} messages of {} bytes with 6 properties in each case ({} where each waits for the one before), on a fresh \
-             topic without partitions; medians of {} rounds in which all take turns. Each is a process of its own; CPU time \
+             topic without partitions; Python gets a fifth of them. Medians of {} rounds in which all take turns. Each is a process of its own; CPU time \
              is that of the whole process while it works, its start left out, and for Java a warm-up too. Latencies are from \
              the call to the receipt. Subscriptions are Shared, each message is acknowledged by itself. Our acknowledgements \
              wait for the broker's confirmation, those of the other clients do not. BabelQueue for Python publishes with 64 threads, since each call waits for its receipt, and has \
