@@ -3,6 +3,7 @@
 //! Properties that are not ours, or not even UTF-8, are carried on byte for byte.
 
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -38,10 +39,10 @@ pub(crate) const NAMES: [&str; 8] = [
     DEAD_LETTER_REASON,
 ];
 
-/// The properties of a message, in their order.
+/// The properties of a message, in their order. Cheap to clone.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Properties {
-    pairs: Vec<(Bytes, Bytes)>,
+    pairs: Arc<Vec<(Bytes, Bytes)>>,
 }
 
 impl Properties {
@@ -54,20 +55,24 @@ impl Properties {
     /// Properties as they arrived: duplicates and bytes that are not text included.
     #[must_use]
     pub fn from_pairs(pairs: Vec<(Bytes, Bytes)>) -> Self {
-        Self { pairs }
+        Self {
+            pairs: Arc::new(pairs),
+        }
     }
 
     /// What the binding projects from an envelope when it is published, without the delay.
     #[must_use]
     pub fn project(envelope: &Envelope) -> Self {
         // None of them is there yet, so none is looked for.
-        let projected = projected(envelope)
-            .into_iter()
-            .filter(|(_, value)| !value.is_empty())
-            .chain([(ATTEMPTS, digits(envelope.attempts()))]);
         let mut pairs = Vec::with_capacity(6);
-        pairs.extend(projected.map(|(name, value)| (Bytes::from_static(name.as_bytes()), value)));
-        Self { pairs }
+        for (name, value) in projected(envelope) {
+            if !value.is_empty() {
+                pairs.push((Bytes::from_static(name.as_bytes()), value));
+            }
+        }
+        let attempts = digits(envelope.attempts());
+        pairs.push((Bytes::from_static(ATTEMPTS.as_bytes()), attempts));
+        Self::from_pairs(pairs)
     }
 
     /// The value under `name`; the last one when there are several.
@@ -97,13 +102,14 @@ impl Properties {
     /// Puts a value under `key`: in the place of the first that is there, and of all others.
     pub fn set(&mut self, key: impl Into<Bytes>, value: impl Into<Bytes>) {
         let (key, value) = (key.into(), value.into());
-        let Some(first) = self.pairs.iter().position(|(other, _)| *other == key) else {
-            self.pairs.push((key, value));
+        let pairs = Arc::make_mut(&mut self.pairs);
+        let Some(first) = pairs.iter().position(|(other, _)| *other == key) else {
+            pairs.push((key, value));
             return;
         };
-        self.pairs[first].1 = value;
+        pairs[first].1 = value;
         let mut index = 0;
-        self.pairs.retain(|(other, _)| {
+        pairs.retain(|(other, _)| {
             index += 1;
             index <= first + 1 || *other != key
         });
@@ -117,7 +123,7 @@ impl Properties {
     /// The pairs in their order, to be sent.
     #[must_use]
     pub fn into_pairs(self) -> Vec<(Bytes, Bytes)> {
-        self.pairs
+        Arc::try_unwrap(self.pairs).unwrap_or_else(|shared| Vec::clone(&shared))
     }
 
     /// How many pairs there are.

@@ -195,18 +195,17 @@ impl Text {
     /// Adds random bytes as the string of a version 4 UUID.
     fn uuid_v4(&mut self, mut random: [u8; 16]) -> Piece {
         const HEX: &[u8; 16] = b"0123456789abcdef";
+        // Where in the quoted text the two digits of each byte stand, between the dashes.
+        const PLACES: [usize; 16] = [1, 3, 5, 7, 10, 12, 15, 17, 20, 22, 25, 27, 29, 31, 33, 35];
         random[6] = random[6] & 0x0f | 0x40;
         random[8] = random[8] & 0x3f | 0x80;
         let mut text = [b'"'; UUID + 2];
-        let mut at = 1;
-        for (index, byte) in random.into_iter().enumerate() {
-            if matches!(index, 4 | 6 | 8 | 10) {
-                text[at] = b'-';
-                at += 1;
-            }
+        for (byte, at) in random.into_iter().zip(PLACES) {
             text[at] = HEX[usize::from(byte >> 4)];
             text[at + 1] = HEX[usize::from(byte & 0x0f)];
-            at += 2;
+        }
+        for dash in [9, 14, 19, 24] {
+            text[dash] = b'-';
         }
         let start = self.0.len() + 1;
         self.0.extend_from_slice(&text);

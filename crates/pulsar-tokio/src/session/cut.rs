@@ -154,10 +154,11 @@ impl Cut {
             .as_ref()
             .is_some_and(|metadata| metadata.num_messages_in_batch.is_some());
         let (properties, key, ordering_key, event_time_ms) = match metadata {
+            // An entry has one such message, or one for the rest of it.
             Some(metadata) => (
-                metadata.properties.clone(),
-                key(metadata.partition_key.clone(), metadata.partition_key_b64_encoded),
-                metadata.ordering_key.clone(),
+                std::mem::take(&mut metadata.properties),
+                key(metadata.partition_key.take(), metadata.partition_key_b64_encoded),
+                metadata.ordering_key.take(),
                 metadata.event_time,
             ),
             None => (Vec::new(), None, None, None),
