@@ -1,4 +1,5 @@
-//! Instructions a message, counted by valgrind, which sees what this process does and not what the kernel does for it.
+//! Instructions and allocations a message, counted by valgrind, which sees what this process does and not what the kernel
+//! does for it.
 //!
 //! Machines in a cloud often have no counters of their own. Each task runs with a few messages and with more; the
 //! difference is what the messages took, without the start. Only ours are counted: valgrind cannot run Java and Go.
@@ -12,19 +13,50 @@ use super::{Task, fill, input};
 use crate::Result;
 use crate::work::SUBSCRIPTION;
 
-/// What was counted for each task and contender.
-pub(crate) type Counts = Vec<(Task, Contender, f64)>;
+/// What was counted of a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Count {
+    pub(crate) task: Task,
+    pub(crate) contender: Contender,
+    pub(crate) instructions: f64,
+    pub(crate) allocations: f64,
+}
+
+/// What valgrind counts, and how it says so.
+#[derive(Clone, Copy, Debug)]
+enum Tool {
+    Instructions,
+    Allocations,
+}
+
+impl Tool {
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Instructions => &["--tool=callgrind", "--callgrind-out-file=/dev/null"],
+            Self::Allocations => &["--tool=memcheck", "--leak-check=no", "--undef-value-errors=no"],
+        }
+    }
+
+    fn total(self, log: &str) -> Option<f64> {
+        let marker = match self {
+            Self::Instructions => "Collected :",
+            Self::Allocations => "total heap usage:",
+        };
+        let (_, rest) = log.lines().find_map(|line| line.split_once(marker))?;
+        rest.split_whitespace().next()?.replace(',', "").parse().ok()
+    }
+}
 
 /// Counts, where there is a valgrind; empty where there is none.
 ///
 /// # Errors
 ///
 /// The broker is away, or a contender fails.
-pub(crate) fn count(broker: &Broker, field: &Field, smoke: bool) -> Result<Counts> {
+pub(crate) fn count(broker: &Broker, field: &Field, smoke: bool) -> Result<Vec<Count>> {
     let mut counts = Vec::new();
     let version = Command::new("valgrind").arg("--version").output();
     if !version.is_ok_and(|output| output.status.success()) {
-        eprintln!("bench: instructions are not counted: valgrind is missing");
+        eprintln!("bench: instructions and allocations are not counted: valgrind is missing");
         return Ok(counts);
     }
     let (few, more) = if smoke { (100, 200) } else { (2_000, 12_000) };
@@ -33,17 +65,36 @@ pub(crate) fn count(broker: &Broker, field: &Field, smoke: bool) -> Result<Count
             if !field.able_to(task).any(|able| able == contender) {
                 continue;
             }
-            eprintln!("bench: instructions of {}, {}", contender.name(), task.name());
-            let start = run(broker, field, contender, task, few)?;
-            let all = run(broker, field, contender, task, more)?;
-            counts.push((task, contender, (all - start) / f64::from(more - few)));
+            eprintln!(
+                "bench: instructions and allocations of {}, {}",
+                contender.name(),
+                task.name()
+            );
+            let each = |tool| -> Result<f64> {
+                let start = run(tool, broker, field, contender, task, few)?;
+                let all = run(tool, broker, field, contender, task, more)?;
+                Ok((all - start) / f64::from(more - few))
+            };
+            counts.push(Count {
+                task,
+                contender,
+                instructions: each(Tool::Instructions)?,
+                allocations: each(Tool::Allocations)?,
+            });
         }
     }
     Ok(counts)
 }
 
-/// The instructions of a process that does so many messages.
-fn run(broker: &Broker, field: &Field, contender: Contender, task: Task, messages: u32) -> Result<f64> {
+/// What a process does for so many messages.
+fn run(
+    tool: Tool,
+    broker: &Broker,
+    field: &Field,
+    contender: Contender,
+    task: Task,
+    messages: u32,
+) -> Result<f64> {
     let topic = broker.topic("instructions");
     let admin = broker.admin();
     admin.create_topic(&topic);
@@ -55,7 +106,7 @@ fn run(broker: &Broker, field: &Field, contender: Contender, task: Task, message
     let log = std::env::temp_dir().join(format!("bench-valgrind-{}", std::process::id()));
     let mut valgrind = Command::new("valgrind");
     valgrind
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .args(tool.arguments())
         .arg(format!("--log-file={}", log.display()))
         .arg(program.get_program())
         .args(program.get_args())
@@ -64,9 +115,6 @@ fn run(broker: &Broker, field: &Field, contender: Contender, task: Task, message
     admin.delete(&topic, true);
     let text = std::fs::read_to_string(&log)?;
     std::fs::remove_file(&log)?;
-    let total = text
-        .lines()
-        .find_map(|line| line.split_once("Collected :"))
-        .and_then(|(_, number)| number.trim().replace(',', "").parse().ok());
-    total.ok_or_else(|| format!("valgrind told no count of instructions: {text}").into())
+    let total = tool.total(&text);
+    total.ok_or_else(|| format!("valgrind told no {tool:?}: {text}").into())
 }

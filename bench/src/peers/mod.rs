@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `contender` | who takes part, and how its process is started |
 //! | `ours` | the tasks through our SDK, our client, and the bare protocol |
-//! | `instructions` | instructions a message, counted by valgrind |
+//! | `instructions` | instructions and allocations a message, counted by valgrind |
 //! | `report` | the tables, and what they say about the aims |
 //! | `programs/` | the tasks in Python, Go and Java |
 
@@ -146,7 +146,7 @@ pub fn run(smoke: bool) -> Result<()> {
             }
         }
     }
-    report.instructions = instructions::count(&broker, &field, smoke)?;
+    report.counts = instructions::count(&broker, &field, smoke)?;
     let text = report.to_markdown()?;
     println!("{text}");
     if !smoke {

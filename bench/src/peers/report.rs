@@ -6,7 +6,7 @@ use std::process::Command;
 use pulsar_testing::Broker;
 
 use super::contender::{Contender, Field};
-use super::instructions::Counts;
+use super::instructions::Count;
 use super::{Figures, Load, Task};
 use crate::Result;
 use crate::meter::median;
@@ -20,7 +20,7 @@ pub(crate) struct Report {
     setup: String,
     missing: Vec<Contender>,
     samples: Vec<(Task, Contender, Figures)>,
-    pub(crate) instructions: Counts,
+    pub(crate) counts: Vec<Count>,
 }
 
 /// What the full SDK may cost: µs of CPU time a message, or µs of latency over the bare protocol.
@@ -56,7 +56,7 @@ impl Report {
                 .filter(|contender| !field.has(*contender))
                 .collect(),
             samples: Vec::new(),
-            instructions: Vec::new(),
+            counts: Vec::new(),
         })
     }
 
@@ -84,10 +84,11 @@ impl Report {
     fn table(&self, out: &mut String, task: Task) -> Result<()> {
         writeln!(
             out,
-            "\n{}:\n\n| | CPU µs a message | instructions a message | messages a second | p50 µs | p99 µs | peak MiB |",
+            "\n{}:\n\n| | CPU µs a message | instructions a message | allocations a message | messages a second \
+             | p50 µs | p99 µs | peak MiB |",
             title(task)
         )?;
-        writeln!(out, "|---|---:|---:|---:|---:|---:|---:|")?;
+        writeln!(out, "|---|---:|---:|---:|---:|---:|---:|---:|")?;
         for contender in Contender::ALL {
             let Some(cpu) = self.median(task, contender, |figures| Some(figures.cpu_us())) else {
                 continue;
@@ -96,15 +97,19 @@ impl Report {
                 self.median(task, contender, pick)
                     .map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"))
             };
-            let instructions = self
-                .instructions
-                .iter()
-                .find(|(of, by, _)| (*of, *by) == (task, contender))
-                .map_or_else(|| "–".to_owned(), |(_, _, count)| format!("{count:.0}"));
+            let counted = |pick: fn(&Count) -> f64, digits: usize| {
+                let count = self
+                    .counts
+                    .iter()
+                    .find(|count| (count.task, count.contender) == (task, contender));
+                count.map_or_else(|| "–".to_owned(), |count| format!("{:.digits$}", pick(count)))
+            };
             writeln!(
                 out,
-                "| {} | {cpu:.2} | {instructions} | {} | {} | {} | {} |",
+                "| {} | {cpu:.2} | {} | {} | {} | {} | {} | {} |",
                 contender.name(),
+                counted(|count| count.instructions, 0),
+                counted(|count| count.allocations, 1),
                 cell(|figures| Some(figures.rate()), 0),
                 cell(|figures| figures.p50, 0),
                 cell(|figures| figures.p99, 0),
