@@ -11,6 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
 use tokio::sync::{Semaphore, oneshot};
 
 pub use self::builder::{Batching, Compression, ProducerBuilder};
@@ -74,17 +75,23 @@ struct Room {
 }
 
 impl Room {
+    /// What a message takes in memory until its receipt, whether it waits for others or is encoded already.
     fn cost(&self, message: &NewMessage) -> u32 {
         let properties: usize = message
             .properties
             .iter()
             .map(|pair| pair.key.len() + pair.value.len())
             .sum();
-        u32::try_from(message.payload.len() + properties)
+        let key = message.key.as_ref().map_or(0, |key| key.text.len());
+        let ordering_key = message.ordering_key.as_ref().map_or(0, Bytes::len);
+        u32::try_from(message.payload.len() + properties + key + ordering_key + OVERHEAD)
             .unwrap_or(u32::MAX)
             .min(self.max_bytes)
     }
 }
+
+/// What a message takes beside its content: its frame's head, and who waits for it.
+const OVERHEAD: usize = 256;
 
 /// Who waits for a receipt, and the room that the message takes until then.
 pub(crate) struct Waiting {

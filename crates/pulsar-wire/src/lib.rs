@@ -52,8 +52,8 @@ pub use command::{Command, unknown_request_id};
 pub use error::DecodeError;
 pub use frame::{Frame, FrameDecoder, FrameError, FrameErrorKind, encode_frame};
 pub use message::{
-    Checksum, MessageFrame, encode_headers_and_payload, encode_message, encode_message_head, encode_send,
-    encode_send_within, message_size,
+    Checksum, MessageFrame, SendFrame, encode_headers_and_payload, encode_message, encode_message_head,
+    encode_send, encode_send_within, message_size,
 };
 pub use server_error::ServerError;
 

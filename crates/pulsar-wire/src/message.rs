@@ -21,6 +21,9 @@ const CHECKSUM_LEN: usize = 4;
 const SEND: i32 = 6;
 const MESSAGE: i32 = 9;
 
+/// Up to this size a payload is copied behind its head.
+const COPIED: usize = 4 << 10;
+
 /// The number of the properties in the metadata.
 const PROPERTIES: u8 = 4;
 
@@ -118,45 +121,67 @@ impl fmt::Debug for MessageFrame {
 #[must_use]
 pub fn encode_send(send: &CommandSend, metadata: &MessageMetadata, payload: &[u8]) -> Bytes {
     let metadata_len = metadata.encoded_len();
-    let mut out = send_head(send, metadata_len, payload.len());
+    let mut out = send_head(send, metadata_len, payload.len(), payload.len());
     put_message(metadata, metadata_len, payload, &mut out);
     out.freeze()
 }
 
-/// The same, for metadata that nobody needs any more, if metadata and payload have no more bytes than `most`. The
-/// properties stand behind the other fields, where they are quickly written.
+/// A SEND frame as it goes to a socket: one piece behind the other.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SendFrame {
+    /// All of it, or all before the payload.
+    pub head: Bytes,
+    /// The payload, where it is large enough that copying it would cost more than a second piece; else empty.
+    pub payload: Bytes,
+}
+
+impl fmt::Debug for SendFrame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SendFrame")
+            .field("head", &Hidden(&self.head))
+            .field("payload", &Hidden(&self.payload))
+            .finish()
+    }
+}
+
+/// The same, for metadata and a payload that nobody needs any more, if they have no more bytes together than `most`. The
+/// properties stand behind the other fields, where they are quickly written; a large payload is not copied.
 ///
 /// # Errors
 /// Otherwise: how many bytes they have.
 pub fn encode_send_within(
     send: &CommandSend,
     mut metadata: MessageMetadata,
-    payload: &[u8],
+    payload: &Bytes,
     most: usize,
-) -> Result<Bytes, usize> {
+) -> Result<SendFrame, usize> {
     let properties = std::mem::take(&mut metadata.properties);
     let metadata_len = metadata.encoded_len() + properties_len(&properties);
     let size = metadata_len + payload.len();
     if size > most {
         return Err(size);
     }
-    let mut out = send_head(send, metadata_len, payload.len());
-    put_checked(&mut out, |out| {
-        put_length(metadata_len, out);
-        metadata.encode_raw(out);
-        put_properties(PROPERTIES, &properties, out);
-        out.put_slice(payload);
+    let copied = if payload.len() < COPIED { payload.len() } else { 0 };
+    let mut head = send_head(send, metadata_len, payload.len(), copied);
+    put_checked(&mut head, &payload[copied..], |head| {
+        put_length(metadata_len, head);
+        metadata.encode_raw(head);
+        put_properties(PROPERTIES, &properties, head);
+        head.put_slice(&payload[..copied]);
     });
-    Ok(out.freeze())
+    Ok(SendFrame {
+        head: head.freeze(),
+        payload: payload.slice(copied..),
+    })
 }
 
-/// The beginning of a SEND frame up to its message part, with room for all of it.
-fn send_head(send: &CommandSend, metadata_len: usize, payload_len: usize) -> BytesMut {
+/// The beginning of a SEND frame up to its message part, with room for that much of the payload.
+fn send_head(send: &CommandSend, metadata_len: usize, payload_len: usize, room: usize) -> BytesMut {
     let nested = send.encoded_len();
     let command = envelope_len(SEND, nested);
     let total = LENGTH + command + HEAD + metadata_len + payload_len;
 
-    let mut out = BytesMut::with_capacity(LENGTH + total);
+    let mut out = BytesMut::with_capacity(LENGTH + total - payload_len + room);
     put_length(total, &mut out);
     put_length(command, &mut out);
     put_envelope(SEND, nested, &mut out);
@@ -208,21 +233,21 @@ pub fn message_size(metadata: &MessageMetadata, payload_len: usize) -> usize {
 }
 
 fn put_message(metadata: &MessageMetadata, metadata_len: usize, payload: &[u8], out: &mut BytesMut) {
-    put_checked(out, |out| {
+    put_checked(out, &[], |out| {
         put_length(metadata_len, out);
         metadata.encode_raw(out);
         out.put_slice(payload);
     });
 }
 
-/// Puts the checksum in front of what `put` writes.
-fn put_checked(out: &mut BytesMut, put: impl FnOnce(&mut BytesMut)) {
+/// Puts the checksum in front of what `put` writes; it covers what follows elsewhere too.
+fn put_checked(out: &mut BytesMut, following: &[u8], put: impl FnOnce(&mut BytesMut)) {
     out.put_u16(MAGIC);
     let checksum_at = out.len();
     out.put_u32(0);
     let covered_from = out.len();
     put(out);
-    let checksum = crc32c::crc32c(&out[covered_from..]);
+    let checksum = crc32c::crc32c_append(crc32c::crc32c(&out[covered_from..]), following);
     out[checksum_at..covered_from].copy_from_slice(&checksum.to_be_bytes());
 }
 

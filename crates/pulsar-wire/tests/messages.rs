@@ -2,8 +2,10 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use proptest::prelude::*;
-use pulsar_wire::proto::{KeyValue, MessageMetadata};
-use pulsar_wire::{Checksum, MessageFrame, encode_headers_and_payload, message_size};
+use pulsar_wire::proto::{CommandSend, KeyValue, MessageMetadata};
+use pulsar_wire::{
+    Checksum, FrameDecoder, MessageFrame, encode_headers_and_payload, encode_send_within, message_size,
+};
 
 #[test]
 fn a_changed_byte_shows() {
@@ -16,6 +18,33 @@ fn a_changed_byte_shows() {
             Checksum::Invalid,
             "byte {at}"
         );
+    }
+}
+
+#[test]
+fn a_send_whose_payload_is_a_piece_of_its_own_is_the_same_frame_as_one_in_a_piece() {
+    for size in [0, 1, 300, 4_095, 4_096, 4_097, 100_000] {
+        let payload = Bytes::from(vec![b'x'; size]);
+        let send = CommandSend {
+            producer_id: 1,
+            sequence_id: 7,
+            ..CommandSend::default()
+        };
+        let bytes = message_size(&metadata(), size);
+        let frame = encode_send_within(&send, metadata(), &payload, bytes).unwrap();
+        assert_eq!(
+            encode_send_within(&send, metadata(), &payload, bytes - 1),
+            Err(bytes)
+        );
+        // Nothing is moved that is large.
+        assert!(frame.payload.is_empty() || frame.payload.as_ptr() == payload.as_ptr());
+        let mut input = BytesMut::from(&[&frame.head[..], &frame.payload[..]].concat()[..]);
+        let read = FrameDecoder::default().decode(&mut input).unwrap().unwrap();
+        assert!(input.is_empty());
+        let message = read.message.unwrap();
+        assert_eq!((read.command, message.checksum), (send.into(), Checksum::Valid));
+        assert_eq!(message.metadata().unwrap(), metadata());
+        assert_eq!(message.payload, payload);
     }
 }
 

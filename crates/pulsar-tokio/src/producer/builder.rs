@@ -150,8 +150,9 @@ impl ProducerBuilder {
         self
     }
 
-    /// How many bytes of payloads and properties may wait for their receipts. Default 64 MiB. A
-    /// larger message is sent alone.
+    /// How much memory messages may take that wait for their receipts, on all partitions together: their content and 256
+    /// bytes each. Default 64 MiB. A larger message is sent alone. A large payload is not copied, a compressed one is held
+    /// compressed.
     pub fn max_pending_bytes(mut self, bytes: u32) -> Self {
         self.max_pending_bytes = bytes;
         self

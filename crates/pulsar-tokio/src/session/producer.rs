@@ -19,7 +19,7 @@ use pulsar_wire::compression::Codec;
 use pulsar_wire::proto::{
     CommandCloseProducer, CommandProducer, CommandProducerSuccess, CommandSendError, CommandSendReceipt,
 };
-use pulsar_wire::{Command, ServerError};
+use pulsar_wire::{Command, SendFrame, ServerError};
 
 pub(crate) use self::batches::Batching;
 use self::batches::{Batches, Group, Member};
@@ -71,7 +71,7 @@ pub(crate) struct Producer<R> {
 #[derive(Debug)]
 struct Pending<R> {
     sequence: u64,
-    frame: Bytes,
+    frame: SendFrame,
     receipts: Receipts<R>,
     /// Whether it was sent in the current session.
     sent: bool,
@@ -194,7 +194,7 @@ impl<R> Producer<R> {
         }
         for pending in &mut self.pending {
             pending.sent = true;
-            self.out.push(pending.frame.clone());
+            put(&mut self.out, &pending.frame);
         }
     }
 
@@ -299,10 +299,10 @@ impl<R> Producer<R> {
         }
     }
 
-    fn push(&mut self, frame: Bytes, receipts: Receipts<R>, deadline: Option<Instant>) {
+    fn push(&mut self, frame: SendFrame, receipts: Receipts<R>, deadline: Option<Instant>) {
         let is_open = self.attach.is_open();
         if is_open {
-            self.out.push(frame.clone());
+            put(&mut self.out, &frame);
         }
         let sequence = self.next_sequence;
         self.next_sequence += receipts.count() as u64;
@@ -575,6 +575,14 @@ impl<R> Producer<R> {
         let mut frame = bytes::BytesMut::new();
         pulsar_wire::encode_frame(command, &mut frame);
         self.out.push(frame.freeze());
+    }
+}
+
+/// Lets a frame out, without copying it.
+fn put(out: &mut Vec<Bytes>, frame: &SendFrame) {
+    out.push(frame.head.clone());
+    if !frame.payload.is_empty() {
+        out.push(frame.payload.clone());
     }
 }
 

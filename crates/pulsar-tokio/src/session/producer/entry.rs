@@ -3,11 +3,11 @@
 use bytes::Bytes;
 use pulsar_wire::batch::BatchBuilder;
 use pulsar_wire::compression::{self, Codec};
-use pulsar_wire::encode_send_within;
 use pulsar_wire::proto::{CommandSend, MessageMetadata, SingleMessageMetadata};
+use pulsar_wire::{SendFrame, encode_send_within};
 
 use super::batches::Member;
-use crate::message::NewMessage;
+use crate::message::{Key, NewMessage};
 
 /// Who sends, and as what.
 #[derive(Debug)]
@@ -26,16 +26,13 @@ pub(super) struct TooLarge(pub(super) usize);
 
 impl Sender<'_> {
     /// An entry with one message, not in batch format: it is smaller, and every client reads it.
-    pub(super) fn single(&self, now_ms: u64, message: NewMessage) -> Result<Bytes, TooLarge> {
+    pub(super) fn single(&self, now_ms: u64, message: NewMessage) -> Result<SendFrame, TooLarge> {
         let send = CommandSend {
             producer_id: self.producer,
             sequence_id: self.first_sequence,
             ..CommandSend::default()
         };
-        let (partition_key, partition_key_b64_encoded) = match message.key {
-            Some(key) => (Some(key.text), key.base64.then_some(true)),
-            None => (None, None),
-        };
+        let (partition_key, partition_key_b64_encoded) = wire_key(message.key);
         let metadata = MessageMetadata {
             properties: message.properties,
             partition_key,
@@ -49,7 +46,7 @@ impl Sender<'_> {
     }
 
     /// An entry with several messages of one key, which take `bytes` at most. It bears the key too: brokers look only there.
-    pub(super) fn batch<R>(&self, members: &mut [Member<R>], bytes: usize) -> Result<Bytes, TooLarge> {
+    pub(super) fn batch<R>(&self, members: &mut [Member<R>], bytes: usize) -> Result<SendFrame, TooLarge> {
         let count = u32::try_from(members.len()).unwrap_or(u32::MAX);
         let last = self.first_sequence + u64::from(count) - 1;
         let send = CommandSend {
@@ -65,18 +62,14 @@ impl Sender<'_> {
             ..self.metadata(members.first().map_or(0, |first| first.at_ms))
         };
         if let Some(first) = members.first() {
-            let key = first.message.key.as_ref();
-            metadata.partition_key = key.map(|key| key.text.clone());
-            metadata.partition_key_b64_encoded = key.and_then(|key| key.base64.then_some(true));
+            (metadata.partition_key, metadata.partition_key_b64_encoded) =
+                wire_key(first.message.key.clone());
             metadata.ordering_key.clone_from(&first.message.ordering_key);
         }
         let mut batch = BatchBuilder::with_capacity(bytes);
         for (sequence, member) in (self.first_sequence..).zip(members) {
             let message = std::mem::take(&mut member.message);
-            let (partition_key, partition_key_b64_encoded) = match message.key {
-                Some(key) => (Some(key.text), key.base64.then_some(true)),
-                None => (None, None),
-            };
+            let (partition_key, partition_key_b64_encoded) = wire_key(message.key);
             let metadata = SingleMessageMetadata {
                 properties: message.properties,
                 partition_key,
@@ -105,7 +98,7 @@ impl Sender<'_> {
         send: &CommandSend,
         mut metadata: MessageMetadata,
         payload: Bytes,
-    ) -> Result<Bytes, TooLarge> {
+    ) -> Result<SendFrame, TooLarge> {
         let payload = match self.compressed(&payload) {
             Some(compressed) => {
                 metadata.compression = Some(self.codec.number());
@@ -125,4 +118,9 @@ impl Sender<'_> {
         let compressed = compression::compress(self.codec, payload).ok()?;
         (compressed.len() < payload.len()).then_some(compressed)
     }
+}
+
+/// A key and its mark as they stand in metadata.
+fn wire_key(key: Option<Key>) -> (Option<Bytes>, Option<bool>) {
+    key.map_or((None, None), |key| (Some(key.text), key.base64.then_some(true)))
 }
