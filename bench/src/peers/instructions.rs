@@ -9,9 +9,8 @@ use std::process::{Command, Stdio};
 use pulsar_testing::Broker;
 
 use super::contender::{Contender, Field, figures};
-use super::{Task, fill, input};
+use super::{Task, input, prepared};
 use crate::Result;
-use crate::work::SUBSCRIPTION;
 
 /// What was counted of a message.
 #[derive(Clone, Copy, Debug)]
@@ -95,13 +94,7 @@ fn run(
     task: Task,
     messages: u32,
 ) -> Result<f64> {
-    let topic = broker.topic("instructions");
-    let admin = broker.admin();
-    admin.create_topic(&topic);
-    admin.create_subscription(&topic, SUBSCRIPTION, pulsar_testing::Position::Earliest);
-    if task.consumes() {
-        fill(broker.url(), &topic, task, messages)?;
-    }
+    let topic = prepared(broker, task, messages)?;
     let program = field.program(contender, task, broker.url(), &topic, messages)?;
     let log = std::env::temp_dir().join(format!("bench-valgrind-{}", std::process::id()));
     let mut valgrind = Command::new("valgrind");
@@ -112,7 +105,7 @@ fn run(
         .args(program.get_args())
         .stderr(Stdio::null());
     figures(&mut valgrind, &input(&topic)?)?;
-    admin.delete(&topic, true);
+    broker.admin().delete(&topic, true);
     let text = std::fs::read_to_string(&log)?;
     std::fs::remove_file(&log)?;
     let total = tool.total(&text);

@@ -163,18 +163,24 @@ fn measure(
     task: Task,
     messages: u32,
 ) -> Result<Figures> {
+    // Some take a fifth more, to warm up.
+    let topic = prepared(broker, task, messages + messages / 5)?;
+    let mut program = field.program(contender, task, broker.url(), &topic, messages)?;
+    let figures = contender::figures(&mut program, &input(&topic)?)?;
+    broker.admin().delete(&topic, true);
+    Ok(Figures { messages, ..figures })
+}
+
+/// A topic for a task, with so many messages where they are consumed.
+fn prepared(broker: &Broker, task: Task, messages: u32) -> Result<String> {
     let topic = broker.topic("peers");
     let admin = broker.admin();
     admin.create_topic(&topic);
     admin.create_subscription(&topic, SUBSCRIPTION, Position::Earliest);
     if task.consumes() {
-        // Some take a fifth more, to warm up.
-        fill(broker.url(), &topic, task, messages + messages / 5)?;
+        fill(broker.url(), &topic, task, messages)?;
     }
-    let mut program = field.program(contender, task, broker.url(), &topic, messages)?;
-    let figures = contender::figures(&mut program, &input(&topic)?)?;
-    admin.delete(&topic, true);
-    Ok(Figures { messages, ..figures })
+    Ok(topic)
 }
 
 /// Puts the messages there that are to be consumed.
