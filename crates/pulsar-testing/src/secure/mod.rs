@@ -77,11 +77,14 @@ impl Secure {
                 settings.push("tlsRequireTrustedClientCertOnConnect=true".to_owned());
             }
         }
-        Self::launch(files, settings, &token(ADMIN, DAY), &[])
+        let authority = Authority::new("the authority of the tests");
+        let certificate = authority.issue("broker", &["127.0.0.1"]);
+        Self::launch(files, authority, &certificate, settings, &token(ADMIN, DAY), &[])
     }
 
     /// Starts one that takes the tokens of the OpenID Connect issuer with this key at this HTTPS address, whose
-    /// certificate `authority` has issued. The issuer must be there already.
+    /// certificate `authority` has issued. The issuer must be there already. The broker's own certificate has expired, so
+    /// that there is such a broker too without one more process: come to it by its plain port.
     ///
     /// # Panics
     /// When it does not start.
@@ -95,12 +98,26 @@ impl Secure {
             format!("openIDAllowedAudiences={AUDIENCE}"),
             format!("openIDTokenIssuerTrustCertsFilePath={trusted}"),
         ];
-        Self::launch(files, settings, &key.token(url, ADMIN, DAY), &["--oidc"])
+        let own = Authority::new("the authority of the tests");
+        let expired = own.issue_expired("broker", &["127.0.0.1"]);
+        Self::launch(
+            files,
+            own,
+            &expired,
+            settings,
+            &key.token(url, ADMIN, DAY),
+            &["--oidc"],
+        )
     }
 
-    fn launch(files: Files, mut settings: Vec<String>, admin: &str, arguments: &[&str]) -> Self {
-        let authority = Authority::new("the authority of the tests");
-        let broker = authority.issue("broker", &["127.0.0.1"]);
+    fn launch(
+        files: Files,
+        authority: Authority,
+        broker: &Certificate,
+        mut settings: Vec<String>,
+        admin: &str,
+        arguments: &[&str],
+    ) -> Self {
         let headers = files.write("headers", format!("Authorization: Bearer {admin}\n").as_bytes());
         let pem = |name: &str, text: &str| files.write(name, text.as_bytes());
         settings.extend([

@@ -68,6 +68,11 @@ fn settings(broker: &Secure) -> Settings {
         .trusted_authorities(trust(broker.authority()))
 }
 
+/// To the broker with an issuer, whose certificate has expired.
+fn plain(broker: &Secure) -> Settings {
+    Settings::new().url(broker.plain_url())
+}
+
 fn topic(name: &str) -> String {
     format!("{name}-{}", std::process::id())
 }
@@ -137,6 +142,14 @@ async fn a_real_broker_of_an_unknown_authority_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_real_broker_whose_certificate_has_expired_is_refused() {
+    let (broker, _, _) = shared!(open_id);
+    let error = refusal(settings(broker), broker.tls_url()).await;
+    assert_eq!(error.kind(), ErrorKind::Tls);
+    assert!(error.to_string().contains("has expired"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_real_broker_under_a_name_that_is_not_in_its_certificate_is_refused() {
     let broker = shared!(unasked);
     let url = broker.tls_url().replace("127.0.0.1", "localhost");
@@ -198,7 +211,7 @@ async fn publishing_goes_on_while_tokens_of_an_issuer_expire() {
     let oauth2 = OAuth2::client(issuer.url(), "app", SECRET)
         .audience(AUDIENCE)
         .trusted_authorities(trust(authority));
-    let settings = settings(broker).authentication(Authentication::oauth2(oauth2));
+    let settings = plain(broker).authentication(Authentication::oauth2(oauth2));
     publish_for_a_while(settings, "issued").await;
     let given = issuer.given() - before;
     assert!((2..12).contains(&given), "{given} tokens");
@@ -208,12 +221,12 @@ async fn publishing_goes_on_while_tokens_of_an_issuer_expire() {
 async fn an_issuer_refuses_a_wrong_secret_and_a_broker_the_token_of_another_issuer() {
     let (broker, issuer, authority) = shared!(open_id);
     let wrong = OAuth2::client(issuer.url(), "app", "wrong").trusted_authorities(trust(authority));
-    let wrong = settings(broker).authentication(Authentication::oauth2(wrong));
+    let wrong = plain(broker).authentication(Authentication::oauth2(wrong));
     let error = refusal(wrong, issuer.url()).await;
     assert_eq!(error.kind(), ErrorKind::Credentials);
 
     let stranger = IssuerKey::new().token(issuer.url(), ADMIN, LONG);
-    let stranger = settings(broker).authentication(Authentication::token(stranger));
+    let stranger = plain(broker).authentication(Authentication::token(stranger));
     let error = refusal(stranger, "\"token\"").await;
     assert_eq!(error.kind(), ErrorKind::Refused(ServerError::AuthenticationError));
 }
@@ -293,7 +306,7 @@ async fn no_secret_shows_when_a_real_broker_or_issuer_refuses() {
         settings(broker)
             .authentication(Authentication::token(good.as_str()))
             .client_certificate(chain, key),
-        settings(of_issuer).authentication(Authentication::oauth2(wrong)),
+        plain(of_issuer).authentication(Authentication::oauth2(wrong)),
     ] {
         seen.print(&settings);
         let client = Client::with_settings(settings).build().unwrap();
